@@ -26,8 +26,8 @@ The settings of the package are:
     Name of the floating point type that data is cast to. Default: ``"float64"``.
 
 The file is read when a setting is first needed from it, not when the package is imported, so a
-mistake in it never makes ``import fuel`` fail. Looking for data files is not done here; that is
-in `fuel.utils`. There is no module ``fuel.config``: ``fuel.config`` is this object.
+mistake in it never makes ``import fuel`` fail. Reading it is in `fuel._config_file`, looking for
+data files in `fuel.utils`. There is no module ``fuel.config``: ``fuel.config`` is this object.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from fuel._config_file import configuration_file, read_configuration_file
 from fuel.exceptions import ConfigurationError
 
 __all__ = [
@@ -208,18 +209,6 @@ def _check_yaml_type(type_: Callable[[Any], Any], value: Any) -> None:
             raise TypeError("an entry is not a text")
 
 
-def configuration_file() -> str:
-    """Return the path of the file that settings are read from, whether it exists or not.
-
-    Returns
-    -------
-    str
-        ``$FUEL_CONFIG`` if that is set, else ``~/.fuelrc``, with the home directory filled in.
-
-    """
-    return os.path.expanduser(os.environ.get("FUEL_CONFIG", os.path.join("~", ".fuelrc")))
-
-
 class Configuration:
     """Declared settings, read as attributes.
 
@@ -304,65 +293,24 @@ class Configuration:
 
         """
         with self._lock:
+            path = configuration_file()
+            content = read_configuration_file(path)
+            for key in content:
+                if key not in self._settings:
+                    raise _UnknownSettingError(
+                        f"Unrecognized config in YAML: {key} (in file {path}; remove the line or "
+                        f"correct the name, which must be one of: {', '.join(self._settings)})"
+                    )
+            for key, value in content.items():
+                self._file_values[key] = _Raw(value, f"file {path}")
+            # Last, so that no other thread misses the values, and a file that is wrong is still
+            # wrong when the next setting is read.
             self.__dict__["_file_pending"] = False
-            try:
-                self._read_file(configuration_file())
-                self._check_file_keys()
-            except ConfigurationError:
-                # A lazily read file is as wrong at the second read of a setting as at the first.
-                self.__dict__["_file_pending"] = True
-                raise
-
-    def _read_file(self, path: str) -> None:
-        if not os.path.exists(path):
-            return
-        try:
-            import yaml
-        except ImportError as error:
-            raise ConfigurationError(
-                f"the configuration file {path} cannot be read without PyYAML; install it with "
-                f"`pip install pyyaml`, or move the file away"
-            ) from error
-        expected = "lines of the form `key: value`"
-        try:
-            with open(path, encoding="utf-8") as file:
-                content = yaml.safe_load(file)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(
-                f"the configuration file {path} cannot be read: {error}; make it readable text "
-                f"with {expected}, or let FUEL_CONFIG name another file"
-            ) from error
-        except yaml.YAMLError as error:
-            raise ConfigurationError(
-                f"the configuration file {path} is not valid YAML: {error}; it should have "
-                f"{expected}"
-            ) from error
-        if content is None:
-            return
-        if not isinstance(content, dict):
-            raise ConfigurationError(
-                f"the configuration file {path} should have {expected}, but it holds "
-                f"a {type(content).__name__}: {content!r}"[:500]
-            )
-        self._file_values.update(
-            (key, _Raw(value, f"file {path}")) for key, value in content.items()
-        )
-
-    def _check_file_keys(self) -> None:
-        for key, raw in self._file_values.items():
-            if key not in self._settings:
-                names = ", ".join(sorted(self._settings)) or "none is declared"
-                # The next load starts over, with the file as it is then.
-                self._file_values.clear()
-                raise _UnknownSettingError(
-                    f"Unrecognized config in YAML: {key} (in {raw.origin}; the settings are: "
-                    f"{names})"
-                )
 
     def _find(self, key: str) -> _Raw:
         """Return the value of a declared setting and its origin, before its type is applied."""
         setting: _Setting = self._settings[key]
-        for values in reversed(self._overrides):
+        for values in reversed(tuple(self._overrides)):
             if key in values:
                 return _Raw(values[key], "assignment")
         if key in self._assigned:
@@ -394,11 +342,10 @@ class Configuration:
             ) from error
 
     def _value(self, key: str) -> tuple[Any, str]:
-        with self._lock:
-            raw = self._find(key)
-            if raw.value is NOT_SET:
-                raise ConfigurationError(f"Configuration not set and no default provided: {key}.")
-            return self._convert(key, raw), raw.origin
+        raw = self._find(key)
+        if raw.value is NOT_SET:
+            raise ConfigurationError(f"Configuration not set and no default provided: {key}.")
+        return self._convert(key, raw), raw.origin
 
     def __getattr__(self, key: str) -> Any:
         # Reached only for what is not an ordinary attribute. While an object is being copied or
@@ -466,8 +413,7 @@ class Configuration:
         """
         if key not in self._settings:
             raise AttributeError(f"{key!r} is not a setting")
-        with self._lock:
-            raw = self._find(key)
+        raw = self._find(key)
         return "not set" if raw.value is NOT_SET else raw.origin
 
     def describe(self) -> list[SettingDescription]:
@@ -481,15 +427,14 @@ class Configuration:
 
         """
         lines = []
-        with self._lock:
-            for key, setting in self._settings.items():
-                value, origin, error = None, "not set", None
-                try:
-                    origin = self.origin(key)
-                    value, origin = self._value(key)
-                except ConfigurationError as problem:
-                    error = str(problem)
-                lines.append(SettingDescription(key, value, origin, setting.env_var, error))
+        for key, setting in tuple(self._settings.items()):
+            value, origin, error = None, "not set", None
+            try:
+                origin = self.origin(key)
+                value, origin = self._value(key)
+            except ConfigurationError as problem:
+                error = str(problem)
+            lines.append(SettingDescription(key, value, origin, setting.env_var, error))
         return lines
 
     @contextmanager
