@@ -137,13 +137,13 @@ def _make():
         raise Failure(
             f"this Python has no module `{error.name}`, needed to make a virtual environment; on "
             "Debian and Ubuntu `sudo apt install python3-venv` brings it"
-        )
+        ) from error
     say("making a virtual environment in .venv")
     try:
-        # Symbolic links, as `python -m venv` makes them: copies of some builds of Python do not run.
+        # Symbolic links, as `python -m venv` makes them: some builds of Python do not run copied.
         venv.create(str(HOME), clear=True, with_pip=True, symlinks=os.name != "nt")
     except (OSError, subprocess.CalledProcessError) as error:
-        raise Failure(f"the virtual environment could not be made in {HOME}: {error}")
+        raise Failure(f"the virtual environment could not be made in {HOME}: {error}") from error
 
 
 def _install(extras, require_kernels):
@@ -197,7 +197,9 @@ def command(module):
         try:
             imported = importlib.import_module(module)
         except ImportError as error:
-            raise Failure(f"{error}; run bin/quickstart once, it installs what is needed")
+            raise Failure(
+                f"{error}; run bin/quickstart once, it installs what is needed"
+            ) from error
         return imported.main(arguments)
 
     return main

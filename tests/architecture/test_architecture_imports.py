@@ -58,10 +58,10 @@ for name in [name for name in sys.modules if name.partition(".")[0] in ABSENT]:
     del sys.modules[name]
 sys.meta_path.insert(0, Blocker())
 GONE = [
-    (os, "fork forkpty getuid geteuid getgid getpgid setsid setpgrp killpg statvfs uname nice wait "
-         "chown mkfifo sched_getaffinity register_at_fork getloadavg sysconf openpty pread"),
-    (signal, "SIGKILL SIGHUP SIGALRM SIGCHLD SIGUSR1 SIGUSR2 SIGPIPE alarm setitimer pthread_sigmask"
-             " pthread_kill sigwait"),
+    (os, "fork forkpty getuid geteuid getgid getpgid setsid setpgrp killpg statvfs uname nice "
+         "wait chown mkfifo sched_getaffinity register_at_fork getloadavg sysconf openpty pread"),
+    (signal, "SIGKILL SIGHUP SIGALRM SIGCHLD SIGUSR1 SIGUSR2 SIGPIPE alarm setitimer "
+             "pthread_sigmask pthread_kill sigwait"),
     (select, "poll epoll"),
     (socket, "AF_UNIX socketpair"),
     (time, "tzset"),
