@@ -1,0 +1,43 @@
+"""Iteration schemes: which examples are visited, and in what order.
+
+A scheme makes *requests*, one after the other, for an epoch: an index (an *example* scheme), a
+list of indices, or a number of examples (both *batch* schemes). It knows nothing of the data.
+
+========================  ==========================================================
+``_base``                 the abstract schemes; how the package talks to any scheme
+``_sequential``           `SequentialScheme`, `SequentialExampleScheme`, `ConstantScheme`
+``_shuffled``             `ShuffledScheme`, `ShuffledExampleScheme`: as the original
+``_permuted``             `PermutedScheme`, `PermutedExampleScheme`: no memory, no delay
+``_concatenated``         `ConcatenatedScheme`
+``_folds``                `cross_validation`, `shuffled_split`
+``_requests``             the iterators that the schemes return
+``_custom``               the same for schemes that users write
+``_digest``               short descriptions of lists of indices
+``_rng_state``            the state of what a user shuffles with
+========================  ==========================================================
+"""
+
+from fuel.schemes._base import (
+    BatchScheme,
+    BatchSizeScheme,
+    IndexScheme,
+    IterationScheme,
+    RequestIterator,
+)
+from fuel.schemes._concatenated import ConcatenatedScheme
+from fuel.schemes._sequential import ConstantScheme, SequentialExampleScheme, SequentialScheme
+from fuel.schemes._shuffled import ShuffledExampleScheme, ShuffledScheme
+
+__all__ = [
+    "BatchScheme",
+    "BatchSizeScheme",
+    "ConcatenatedScheme",
+    "ConstantScheme",
+    "IndexScheme",
+    "IterationScheme",
+    "RequestIterator",
+    "SequentialExampleScheme",
+    "SequentialScheme",
+    "ShuffledExampleScheme",
+    "ShuffledScheme",
+]
