@@ -12,6 +12,7 @@ list of indices, or a number of examples (both *batch* schemes). It knows nothin
 ``_folds``                `cross_validation`, `shuffled_split`
 ``_requests``             the iterators that the schemes return
 ``_custom``               the same for schemes that users write
+``_hidden``               what such schemes remember from one epoch to the next
 ``_digest``               short descriptions of lists of indices
 ``_rng_state``            the state of what a user shuffles with
 ========================  ==========================================================

@@ -4,7 +4,8 @@ In this module: the abstract schemes (`IterationScheme`, `BatchSizeScheme`, `Bat
 `IndexScheme`), the interface of a request iterator that can say where it is (`RequestIterator`),
 and the functions through which streams use a scheme: `start_requests`, `order_state`,
 `set_order_state`, `scheme_fingerprint`, `num_requests`, `num_examples`. Not here: any order of
-our own (the neighbouring modules), and the wrapper for users' schemes (`_custom`).
+our own (the neighbouring modules), and the wrapper for users' schemes (`_custom`,
+`_hidden`).
 
 A user's scheme has one method, ``get_request_iterator``. Ours answer a few questions more, whose
 names begin with an underscore:
@@ -29,6 +30,7 @@ from typing import Any
 import numpy
 
 from fuel.exceptions import StateMismatchError
+from fuel.schemes._hidden import remember, remembered
 from fuel.typing import JSON, Request
 from fuel.utils._overrides import overridden
 
@@ -329,9 +331,7 @@ def order_state(scheme: Any) -> JSON:
 
     """
     if is_custom(scheme):
-        from fuel.state import hidden
-
-        return hidden.capture(scheme)
+        return remembered(scheme)
     return scheme._order_state()
 
 
@@ -352,9 +352,7 @@ def set_order_state(scheme: Any, state: JSON) -> None:
 
     """
     if is_custom(scheme):
-        from fuel.state import hidden
-
-        hidden.restore(scheme, state)
+        remember(scheme, state)
     else:
         scheme._set_order_state(state)
 

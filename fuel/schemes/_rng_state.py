@@ -7,13 +7,13 @@ hold any of these.
 
 from __future__ import annotations
 
-import random
 from types import ModuleType
 from typing import Any
 
 import numpy
 
-from fuel.exceptions import StateDamagedError
+from fuel.schemes._hidden import remember, remembered
+from fuel.state import generator_state, is_generator, set_generator_state
 from fuel.typing import JSON
 
 __all__ = ["rng_kind", "rng_state", "set_rng_state"]
@@ -59,16 +59,7 @@ def rng_state(rng: Any) -> JSON:
 
     """
     rng = _object(rng)
-    if isinstance(rng, (numpy.random.RandomState, numpy.random.Generator)):
-        from fuel.state import generator_state
-
-        return generator_state(rng)
-    if isinstance(rng, random.Random):
-        version, internal, gauss = rng.getstate()
-        return [version, list(internal), gauss]
-    from fuel.state import hidden
-
-    return hidden.capture(rng)
+    return generator_state(rng) if is_generator(rng) else remembered(rng)
 
 
 def set_rng_state(rng: Any, state: JSON) -> None:
@@ -88,23 +79,10 @@ def set_rng_state(rng: Any, state: JSON) -> None:
 
     """
     rng = _object(rng)
-    if isinstance(rng, (numpy.random.RandomState, numpy.random.Generator)):
-        from fuel.state import set_generator_state
-
+    if is_generator(rng):
         set_generator_state(rng, state)
-    elif isinstance(rng, random.Random):
-        try:
-            version, internal, gauss = state
-            rng.setstate((version, tuple(internal), gauss))
-        except (TypeError, ValueError) as err:
-            raise StateDamagedError(
-                "the saved state of a random.Random is not one that it accepts "
-                f"({err}); use the state as it was written"
-            ) from err
     else:
-        from fuel.state import hidden
-
-        hidden.restore(rng, state)
+        remember(rng, state)
 
 
 def _object(rng: Any) -> Any:
