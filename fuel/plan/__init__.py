@@ -1,0 +1,43 @@
+"""A chain of steps, taken apart: source, elementwise prefix, and the rest.
+
+A source and the elementwise steps right above it are a function from *ordinal* (an example's
+place in the epoch's order) to data. This package is the one piece of code that knows it; the
+epoch iterator runs on it.
+
+- `fuel.plan._chain`: the steps of a stream, their names, and what is elementwise;
+- `fuel.plan._context`: what travels beside the data (epoch, ordinals) and hands out generators;
+- `fuel.plan._cursor`: one pass of one step, and the steps that change no counts;
+- `fuel.plan._source`: one pass over a dataset;
+- `fuel.plan._foreign`: steps that users wrote the old way;
+- `fuel.plan._memory`: what users' steps remember between calls;
+- `fuel.plan._run`: one epoch of a whole chain: started, positioned, described, resumed;
+- `fuel.plan._explain`: the plan as text.
+
+Steps are known here only by what they offer (``_make_cursor``, ``apply``, ``elementwise``); the
+steps themselves are in `fuel.streams` and `fuel.transformers`.
+"""
+
+from __future__ import annotations
+
+from fuel.plan._chain import elementwise, fingerprint, prefix, step_names, walk
+from fuel.plan._context import Context, Draws
+from fuel.plan._cursor import Cursor, MapCursor
+from fuel.plan._explain import explain
+from fuel.plan._run import Run, Start
+from fuel.plan._source import SourceCursor
+
+__all__ = [
+    "Context",
+    "Cursor",
+    "Draws",
+    "MapCursor",
+    "Run",
+    "SourceCursor",
+    "Start",
+    "elementwise",
+    "explain",
+    "fingerprint",
+    "prefix",
+    "step_names",
+    "walk",
+]

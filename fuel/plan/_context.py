@@ -1,0 +1,235 @@
+"""What travels beside the data: the epoch, the ordinals, and where generators come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from fuel.plan._chain import step_names
+from fuel.rng import GeneratorPool
+
+__all__ = ["Context", "Draws"]
+
+
+class Draws:
+    """The generators of all steps of one chain, each addressed and none consumed.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of the chain; steps are named from it.
+
+    Notes
+    -----
+    Not shared between threads: a pass has its own.
+
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._pools: dict[int, GeneratorPool] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pools are keyed by identity and can be made again.
+        return {"_stream": self._stream, "_pools": {}}
+
+    def pool(self, step: Any) -> GeneratorPool:
+        """Return the generators of a step.
+
+        Parameters
+        ----------
+        step : stream
+            A step of the chain.
+
+        Returns
+        -------
+        GeneratorPool
+            Addressed by (epoch, ordinal, number); the seed and the name of the step are fixed.
+
+        """
+        pool = self._pools.get(id(step))
+        if pool is None:
+            name = step_names(self._stream).get(id(step))
+            if name is None:
+                name = step_names(step)[id(step)]
+            pool = self._pools[id(step)] = GeneratorPool(step._effective_seed(), name)
+        return pool
+
+
+class Context:
+    """Where in the epoch an item stands.
+
+    Parameters
+    ----------
+    epoch : int
+        Number of the epoch, from 0.
+    first : int
+        Ordinal of the example, or of the first example of the batch.
+    count : int, optional
+        Number of examples, for a batch of consecutive ordinals; None for one example.
+    draws : Draws, optional
+        Where generators come from.
+    ordinals : array_like of int, optional
+        The ordinals of a batch, where they are not consecutive.
+    numbers : int or array_like of int, optional
+        The number of the item among those that came from the same ordinal (the third n-gram of a
+        sentence); None where there is one item an ordinal.
+
+    """
+
+    __slots__ = ("_count", "_first", "_ordinals", "draws", "epoch", "numbers")
+
+    def __init__(
+        self,
+        epoch: int,
+        first: int = 0,
+        count: int | None = None,
+        draws: Draws | None = None,
+        *,
+        ordinals: Any = None,
+        numbers: Any = None,
+    ) -> None:
+        self.epoch = epoch
+        self.draws = draws
+        self._first = first
+        self._count = count
+        self._ordinals = None if ordinals is None else numpy.asarray(ordinals, dtype=numpy.int64)
+        self.numbers = numbers
+
+    @property
+    def ordinals(self) -> Any:
+        """The ordinal of the example (int), or those of the batch (int64 array, shape (n,))."""
+        if self._ordinals is not None:
+            return self._ordinals
+        if self._count is None:
+            return self._first
+        self._ordinals = numpy.arange(self._first, self._first + self._count, dtype=numpy.int64)
+        return self._ordinals
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the item is a batch."""
+        return self._count is not None or self._ordinals is not None
+
+    def address(self, index: int = 0) -> tuple[int, int]:
+        """Return (ordinal, number) of one example.
+
+        Parameters
+        ----------
+        index : int, optional
+            Its place in the batch; 0 for an item that is one example.
+
+        Returns
+        -------
+        tuple of int
+            The place in the epoch, and the number among those of that place. A place beyond the
+            batch counts on from its first ordinal by number, so that it is still unique.
+
+        """
+        numbers = self.numbers
+        if self._ordinals is not None:
+            size = len(self._ordinals)
+            if index >= size:
+                return (int(self._ordinals[0]) if size else self._first, index)
+            number = 0 if numbers is None else int(numbers[index])
+            return int(self._ordinals[index]), number
+        if self._count is None:
+            return self._first, (0 if numbers is None else int(numbers)) + index
+        return (self._first + index, 0) if index < self._count else (self._first, index)
+
+    def one(self, index: int) -> Context:
+        """Return the context of one example of a batch.
+
+        Parameters
+        ----------
+        index : int
+            Its place in the batch.
+
+        Returns
+        -------
+        Context
+            That of an example.
+
+        """
+        ordinal, number = self.address(index)
+        return Context(self.epoch, ordinal, None, self.draws, numbers=number or None)
+
+    def child(self, number: int) -> Context:
+        """Return the context of one of several items made from this one.
+
+        Parameters
+        ----------
+        number : int
+            Its number among them, from 0.
+
+        Returns
+        -------
+        Context
+            The same ordinal, with the number; numbers of nested children do not collide.
+
+        """
+        ordinal, above = self.address()
+        return Context(
+            self.epoch, ordinal, None, self.draws, numbers=_nested(above, number) or None
+        )
+
+    @classmethod
+    def gather(cls, contexts: list[Context]) -> Context:
+        """Return the context of a batch made of examples.
+
+        Parameters
+        ----------
+        contexts : list of Context
+            Those of the examples; at least one.
+
+        Returns
+        -------
+        Context
+            With a vector of ordinals.
+
+        """
+        first = contexts[0]
+        addresses = [context.address() for context in contexts]
+        numbers = [number for _, number in addresses]
+        return cls(
+            first.epoch,
+            addresses[0][0],
+            None,
+            first.draws,
+            ordinals=[ordinal for ordinal, _ in addresses],
+            numbers=numpy.array(numbers, dtype=numpy.uint64) if any(numbers) else None,
+        )
+
+    def rng(self, step: Any, index: int = 0) -> numpy.random.Generator:
+        """Return the generator of one example for a step.
+
+        Its draws depend on the seed, the name of the step, the epoch and the ordinal alone.
+
+        Parameters
+        ----------
+        step : stream
+            The step that draws.
+        index : int, optional
+            The place of the example in the batch; 0 for an item that is one example.
+
+        Returns
+        -------
+        numpy.random.Generator
+            Valid until the step asks for its next one: it is reset, not built anew.
+
+        """
+        draws = self.draws
+        if draws is None:
+            draws = self.draws = Draws(step)
+        ordinal, number = self.address(index)
+        return draws.pool(step).rng(self.epoch, ordinal, number)
+
+
+def _nested(above: int, number: int) -> int:
+    """Combine the numbers of two levels; a single level keeps its own number."""
+    if above == 0:
+        return number
+    mixed = (above * 0x9E3779B97F4A7C15 + number + 1) & 0xFFFFFFFFFFFFFFFF
+    mixed ^= mixed >> 29
+    return (mixed * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF

@@ -1,0 +1,144 @@
+"""One pass of one step: it yields items, says where it is, and goes there again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fuel.plan._context import Context
+from fuel.typing import JSON
+
+if TYPE_CHECKING:
+    from fuel.plan._run import Start
+
+__all__ = ["Cursor", "MapCursor"]
+
+
+class Cursor:
+    """One pass of a step over its epoch.
+
+    A subclass implements `produce`, and `tell` and `seek` if it holds anything of its own.
+
+    Parameters
+    ----------
+    start : Start
+        The epoch being started; gives cursors of the streams below and request iterators.
+    step : stream
+        The step.
+
+    Attributes
+    ----------
+    child : Cursor or None
+        The pass of the stream below, for a step that reads from one.
+    requests : RequestIterator or None
+        The requests of the step's own scheme.
+    context : Context
+        That of the item delivered last.
+
+    Notes
+    -----
+    Picklable whenever the step is. Not shared between threads.
+
+    """
+
+    child: Cursor | None = None
+    context: Context
+
+    def __init__(self, start: Start, step: Any) -> None:
+        self.step = step
+        self.epoch = start.epoch
+        self.requests: Any = start.requests(getattr(step, "iteration_scheme", None))
+        self.context = Context(start.epoch, 0, None, start.draws)
+        start.attach(self, step)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Streams are pickled without their pass; a pass finds its step again.
+        self.step.__dict__["_live"] = self
+
+    def __iter__(self) -> Cursor:
+        return self
+
+    def __next__(self) -> Any:
+        if self.requests is None:
+            return self.produce(None)
+        return self.produce(next(self.requests))
+
+    def produce(self, request: Any) -> Any:
+        """Return the next item and set `context`.
+
+        Parameters
+        ----------
+        request : object
+            What the step's scheme asks for; None without a scheme.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        raise NotImplementedError
+
+    def face(self, request: Any) -> Any:
+        """Answer a direct call of the step's ``get_data``."""
+        return self.produce(request)
+
+    def tell(self) -> JSON:
+        """Describe the place behind the item delivered last, as plain JSON."""
+        below = None if self.child is None else self.child.tell()
+        return below if self.requests is None else {"own": self.requests.tell(), "below": below}
+
+    def seek(self, mark: JSON) -> None:
+        """Go to a place described earlier; the next item is the one after it.
+
+        Parameters
+        ----------
+        mark : JSON
+            What `tell` returned in this or another pass of the same epoch.
+
+        """
+        if self.requests is not None:
+            self.requests.seek(mark["own"])
+            mark = mark["below"]
+        if self.child is not None:
+            self.child.seek(mark)
+
+    def children(self) -> list[Any]:
+        """Return the passes that this one reads from."""
+        return [] if self.child is None else [self.child]
+
+    def close(self) -> None:
+        """Release what the pass holds: processes, files. It cannot be used afterwards."""
+        for child in self.children():
+            child.close()
+
+
+class MapCursor(Cursor):
+    """The pass of a step that makes one item of each: it holds nothing.
+
+    Parameters
+    ----------
+    start : Start
+        The epoch being started.
+    step : stream
+        A step with `apply`.
+
+    """
+
+    child: Cursor
+
+    def __init__(self, start: Start, step: Any) -> None:
+        self.child = start.child(step.data_stream)
+        super().__init__(start, step)
+
+    def produce(self, request: Any) -> Any:
+        """Return the next item of the stream below, transformed."""
+        if request is not None:
+            raise ValueError(
+                f"{type(self.step).__name__} takes no requests, got {request!r:.80}; give the "
+                "iteration scheme to the DataStream below it"
+            )
+        child = self.child
+        data = next(child)
+        self.context = child.context
+        return self.step.apply(data, child.context)

@@ -1,0 +1,71 @@
+"""The plan of a chain as text: what it is made of and what can be evaluated anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fuel.plan._chain import children, elementwise, prefix, step_names
+from fuel.utils._overrides import is_ours
+
+__all__ = ["explain"]
+
+
+def _why_not(step: Any) -> str:
+    reason = getattr(step, "_why_not_elementwise", None)
+    if reason is not None and is_ours(type(step)):
+        return str(reason()) if callable(reason) else str(reason)
+    if not is_ours(type(step)):
+        return (
+            "runs in order, in this process: the class does not say `elementwise = True` "
+            "(declare it if each item depends on that item alone)"
+        )
+    return "changes the number of items: runs in order, in this process"
+
+
+def explain(stream: Any) -> str:
+    """Describe how a chain is evaluated.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of a chain.
+
+    Returns
+    -------
+    str
+        One line a step, from the top down to the source.
+
+    """
+    names = step_names(stream)
+    source, ahead, _ = prefix(stream)
+    anywhere = {id(step) for step in ahead}
+    lines: list[str] = []
+
+    def visit(step: Any, depth: int) -> None:
+        if not children(step):
+            note = f"source: {getattr(step, '_describe_source', lambda: type(step).__name__)()}"
+        elif id(step) in anywhere:
+            note = "elementwise: can be evaluated for any example, anywhere"
+        elif elementwise(step):
+            note = "elementwise, but above a step that is not: runs in order, in this process"
+        else:
+            note = _why_not(step)
+        kind = "examples" if _produces_examples(step) else "batches"
+        lines.append(f"{'  ' * depth}{names[id(step)]} -> {kind}  [{note}]")
+        for child in children(step):
+            visit(child, depth + 1)
+
+    visit(stream, 0)
+    count = len(ahead)
+    lines.append(
+        f"{names[id(source)]} and the {count} elementwise step{'' if count == 1 else 's'} above it "
+        "are a function of the ordinal; executor: serial; fused: nothing"
+    )
+    return "\n".join(lines)
+
+
+def _produces_examples(step: Any) -> bool:
+    try:
+        return bool(step.produces_examples)
+    except ValueError:
+        return True

@@ -1,0 +1,160 @@
+"""What users' steps, functions and datasets remember between calls, by the name of the step.
+
+Our own steps keep nothing on themselves, and a function that takes ``rng`` promises that it does
+not; anything else that a user wrote may remember, so it is watched from its first use on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fuel.plan._chain import elementwise, step_names, walk
+from fuel.state.hidden import Memory
+from fuel.typing import JSON
+from fuel.utils._overrides import is_ours, overridden
+
+__all__ = ["capture", "restore", "watch"]
+
+#: Attributes of streams that the plan looks after itself.
+_PLUMBING = frozenset(
+    {
+        "_child_epoch_iterator",
+        "_fresh_state",
+        "_live",
+        "_memory",
+        "_next_epoch",
+        "_pending_state",
+        "_produces_examples",
+        "axis_labels",
+        "child_epoch_iterator",
+        "child_epoch_iterators",
+        "data_state",
+        "data_stream",
+        "data_streams",
+        "dataset",
+        "iteration_scheme",
+        "_sources",
+    }
+)
+
+
+def _is_ours_to_position(value: Any) -> bool:
+    """Streams, schemes, passes and iterators have places of their own."""
+    return (
+        hasattr(value, "get_epoch_iterator")
+        or hasattr(value, "get_request_iterator")
+        or hasattr(value, "get_data")
+        or is_ours(type(value))
+    )
+
+
+class _Watched(NamedTuple):
+    """Something below a stream that may remember, and the step that keeps its first look."""
+
+    key: str
+    owner: Any
+    part: str
+    obj: Any
+    skip: frozenset[str]
+
+    def memory(self) -> Memory:
+        """Return the first look, taken now if there is none."""
+        kept = self.owner.__dict__.setdefault("_memory", {})
+        if self.part not in kept:
+            kept[self.part] = Memory(self.obj, self.skip, _is_ours_to_position)
+        found: Memory = kept[self.part]
+        return found
+
+
+def _watched(stream: Any) -> list[_Watched]:
+    found: list[_Watched] = []
+    names = step_names(stream)
+    for step in walk(stream):
+        name = names[id(step)]
+        if not is_ours(type(step)) and not elementwise(step):
+            found.append(_Watched(name, step, "", step, _PLUMBING))
+        for number, function in enumerate(getattr(step, "_functions", list)()):
+            part = f"function{number or ''}"
+            found.append(_Watched(f"{name}/{part}", step, part, function, frozenset()))
+        dataset = getattr(step, "dataset", None)
+        if dataset is not None and not is_ours(type(dataset)):
+            skip = frozenset({"axis_labels", "_sources"})
+            found.append(_Watched(f"{name}/dataset", step, "dataset", dataset, skip))
+    return found
+
+
+def _own_methods(obj: Any) -> tuple[Any, Any] | None:
+    """Return the methods with which a user's object describes its own state, if it has them."""
+    if hasattr(obj, "get_epoch_iterator"):  # a stream's state_dict() is about its whole chain
+        names = ("step_state", "load_step_state")
+    else:
+        names = ("state_dict", "load_state_dict")
+        if not overridden(obj, *names):
+            return None
+    save, load = (getattr(obj, name, None) for name in names)
+    return (save, load) if callable(save) and callable(load) else None
+
+
+def watch(stream: Any) -> None:
+    """Take the first look at everything below a stream that may remember something.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of a chain, about to start an epoch.
+
+    """
+    for watched in _watched(stream):
+        watched.memory()
+
+
+def capture(stream: Any) -> dict[str, JSON]:
+    """Describe what everything below a stream remembers now.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of a chain that was watched.
+
+    Returns
+    -------
+    dict
+        By name; what is as it was first is left out.
+
+    Raises
+    ------
+    StateError
+        If something changed that plain JSON cannot hold.
+
+    """
+    found: dict[str, JSON] = {}
+    for watched in _watched(stream):
+        own = _own_methods(watched.obj)
+        if own is not None:
+            found[watched.key] = {"own": own[0]()}
+            continue
+        changes = watched.memory().changes(watched.obj)
+        if changes:
+            found[watched.key] = {"changes": changes}
+    return found
+
+
+def restore(stream: Any, captured: dict[str, JSON]) -> None:
+    """Bring everything below a stream into the state captured.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of a chain.
+    captured : dict
+        What `capture` returned.
+
+    """
+    for watched in _watched(stream):
+        saved = captured.get(watched.key, {})
+        own = _own_methods(watched.obj)
+        if own is not None:
+            if "own" in saved:
+                own[1](saved["own"])
+            continue
+        watched.memory().apply(watched.obj, saved.get("changes", {}))

@@ -1,0 +1,317 @@
+"""One epoch of a whole chain: started, positioned, described and resumed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
+from fuel.plan import _memory
+from fuel.plan._context import Draws
+from fuel.plan._cursor import Cursor
+from fuel.plan._foreign import LegacyCursor, OpaqueCursor
+from fuel.schemes._base import order_state, set_order_state, start_requests
+from fuel.typing import JSON
+from fuel.utils._overrides import is_ours, overridden
+
+__all__ = ["Run", "Start", "guarded"]
+
+_T = TypeVar("_T")
+
+
+class Start:
+    """An epoch being started: makes the cursors of a chain and records what it began from.
+
+    Parameters
+    ----------
+    draws : Draws
+        Where the generators of the chain come from.
+    origin : dict, optional
+        What an earlier start recorded, to start that very epoch again.
+
+    Attributes
+    ----------
+    origin : dict
+        ``{"epochs": [...], "orders": [...]}``: the epoch of each source and the state that each
+        scheme's order came from, in the order in which the cursors are made.
+
+    """
+
+    def __init__(self, draws: Draws, origin: JSON = None) -> None:
+        self.draws = draws
+        self.epoch = 0
+        self.origin: dict[str, list[JSON]] = {"epochs": [], "orders": []}
+        self._replayed = None if origin is None else copy.deepcopy(origin)
+
+    def _recorded(self, what: str) -> JSON:
+        assert self._replayed is not None
+        if not self._replayed[what]:
+            raise StateMismatchError(
+                "the state describes fewer sources or schemes than this pipeline has; build the "
+                "pipeline that it was saved from"
+            )
+        return self._replayed[what].pop(0)
+
+    def child(self, stream: Any) -> Cursor:
+        """Return the pass of a stream below.
+
+        Parameters
+        ----------
+        stream : stream
+            The stream that a step reads from.
+
+        Returns
+        -------
+        Cursor
+            Ours, unless a user's class says how its epochs start.
+
+        """
+        if not hasattr(stream, "_make_cursor") or overridden(stream, "get_epoch_iterator"):
+            return OpaqueCursor(self, stream)
+        return self.open(stream)
+
+    def open(self, stream: Any) -> Cursor:
+        """Return the pass of a stream whose epochs start the usual way."""
+        if overridden(stream, "get_data") or not is_ours(_maker(stream)):
+            return LegacyCursor(self, stream)
+        cursor: Cursor = stream._make_cursor(self)
+        return cursor
+
+    def attach(self, cursor: Cursor, step: Any) -> None:
+        """Tell a step which pass is its latest."""
+        step.__dict__["_live"] = cursor
+
+    def take_epoch(self, stream: Any) -> int:
+        """Give a source the number of its next epoch.
+
+        Parameters
+        ----------
+        stream : stream
+            A stream that reads from no other.
+
+        Returns
+        -------
+        int
+            The number of the epoch, from 0.
+
+        """
+        if self._replayed is not None:
+            epoch = int(self._recorded("epochs"))
+        else:
+            epoch = int(stream.__dict__.get("_next_epoch", 0))
+        stream.__dict__["_next_epoch"] = epoch + 1
+        self.took_epoch(epoch)
+        return epoch
+
+    def took_epoch(self, epoch: int) -> None:
+        """Record the epoch of a source."""
+        self.epoch = epoch
+        self.origin["epochs"].append(epoch)
+
+    def requests(self, scheme: Any) -> Any:
+        """Start a scheme.
+
+        Parameters
+        ----------
+        scheme : IterationScheme or None
+            The scheme of a step.
+
+        Returns
+        -------
+        RequestIterator or None
+            The requests of this epoch.
+
+        """
+        if scheme is None:
+            return None
+        if self._replayed is not None:
+            set_order_state(scheme, self._recorded("orders"))
+        self.origin["orders"].append(order_state(scheme))
+        return start_requests(scheme, self.epoch)
+
+
+def _maker(stream: Any) -> type:
+    for cls in type(stream).__mro__:
+        if "_make_cursor" in cls.__dict__:
+            return cls
+    return type(stream)
+
+
+class Run:
+    """One epoch of a chain.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of the chain.
+    description : dict, optional
+        The epoch and the place to start at, as `describe` returned it; without it the next epoch
+        begins.
+
+    Attributes
+    ----------
+    cursor : Cursor
+        The pass of the top.
+    delivered : int
+        Items delivered so far.
+
+    Notes
+    -----
+    Picklable whenever the stream is. Not shared between threads.
+
+    """
+
+    cursor: Cursor
+
+    def __init__(self, stream: Any, description: JSON = None) -> None:
+        self.stream = stream
+        self.draws = Draws(stream)
+        self.delivered = 0
+        _memory.watch(stream)
+        if description is None:
+            self._open(None)
+        else:
+            self._go(description)
+
+    def _open(self, origin: JSON) -> None:
+        try:
+            self.remembered: Any = _memory.capture(self.stream)
+        except StateError as error:
+            self.remembered = error
+        start = Start(self.draws, origin)
+        self.cursor = start.open(self.stream)
+        self.origin = start.origin
+        self.delivered = 0
+
+    @property
+    def epoch(self) -> int:
+        """Number of the epoch, from 0."""
+        return self.cursor.epoch
+
+    def __iter__(self) -> Run:
+        return self
+
+    def __next__(self) -> Any:
+        data = next(self.cursor)
+        self.delivered += 1
+        return data
+
+    def position(self) -> dict[str, JSON]:
+        """Describe the place behind the item delivered last.
+
+        Returns
+        -------
+        dict
+            Plain JSON: the mark of the top pass, and what users' steps remember; or the number of
+            items after which the place is reached again, where a step cannot say where it is.
+
+        Raises
+        ------
+        StateError
+            If a step remembers something that cannot be described.
+
+        """
+        try:
+            position: dict[str, JSON] = {"mark": self.cursor.tell()}
+            memory = _memory.capture(self.stream)
+        except StateError as error:
+            if isinstance(self.remembered, StateError):
+                raise self.remembered from error
+            position = {"replay": self.delivered}
+            memory = self.remembered
+        if memory:
+            position["memory"] = memory
+        return position
+
+    def describe(self) -> dict[str, JSON]:
+        """Describe the epoch and the place in it.
+
+        Returns
+        -------
+        dict
+            Plain JSON, for `restore`.
+
+        Raises
+        ------
+        StateError
+            If a step cannot be described.
+
+        """
+        return {
+            "delivered": self.delivered,
+            "origin": self.origin,
+            "position": self.position(),
+        }
+
+    def restore(self, description: JSON) -> None:
+        """Go to a place described earlier, in this or another process.
+
+        Parameters
+        ----------
+        description : dict
+            What `describe` returned.
+
+        """
+        self.cursor.close()
+        self._go(description)
+
+    def restart(self) -> None:
+        """Begin the stream's next epoch, letting this one go."""
+        self.cursor.close()
+        self._open(None)
+
+    def _go(self, description: JSON) -> None:
+        position = description["position"]
+        memory = position.get("memory", {})
+        _memory.restore(self.stream, memory)
+        self._open(description["origin"])
+        if "replay" in position:
+            for number in range(position["replay"]):
+                try:
+                    next(self.cursor)
+                except StopIteration:
+                    raise StateMismatchError(
+                        f"the state lies behind item {position['replay']} of the epoch, but here "
+                        f"it ended after {number}; build the pipeline that it was saved from"
+                    ) from None
+        else:
+            self.cursor.seek(position["mark"])
+            # Reading up to a place runs users' code, which may have changed what it remembers.
+            _memory.restore(self.stream, memory)
+        self.delivered = description["delivered"]
+
+    def go(self, position: JSON) -> None:
+        """Go to a place in the same epoch.
+
+        Parameters
+        ----------
+        position : dict
+            What `position` returned in a copy of this run.
+
+        """
+        self.restore({"delivered": 0, "origin": self.origin, "position": position})
+
+    def release(self) -> None:
+        """Let go of a pass that nobody reads any more, so that what it holds is freed."""
+        pending: list[Any] = [self.cursor]
+        while pending:
+            cursor = pending.pop()
+            pending += cursor.children()
+            step = getattr(cursor, "step", None)
+            if step is not None and step.__dict__.get("_live") is cursor:
+                step.__dict__["_live"] = None
+        self.cursor.close()
+
+
+def guarded(action: Callable[[], _T]) -> _T:
+    """Run a part of loading; what goes wrong in damaged content is a damaged state."""
+    try:
+        return action()
+    except StateError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise StateDamagedError(
+            f"the state does not describe a position in this pipeline ({type(error).__name__}: "
+            f"{error}); it was written for other steps, or altered"
+        ) from error
