@@ -98,7 +98,7 @@ def test_blocks_share_names_and_a_wrong_output_is_reported_with_its_line(tmp_pat
     found = pages.python_blocks(EXAMPLE)
     assert [block.reason is None for block in found] == [True, True, False, True]
     (problem,) = pages.run_page(tmp_path / "page.md", EXAMPLE)
-    assert 'page.md", line 26' in problem
+    assert 'page.md", line 25' in problem
     assert "Expected:\n    3\nGot:\n    2" in problem
 
 
