@@ -1,0 +1,23 @@
+"""Getting the raw files of data sets.
+
+`all_downloaders` is what ``fuel-download`` knows: pairs of a name and a function that fills the
+parser of a sub-command and returns the function to call. Other packages offer the same tuple.
+
+- `base`: the functions that downloaders are made of
+- `packaged`: copies that ship with the package
+- `iris`, `digits`: one module a data set
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from fuel.downloaders import digits, iris
+
+__all__ = ["all_downloaders"]
+
+#: Name and function of every downloader.
+all_downloaders: tuple[
+    tuple[str, Callable[[argparse.ArgumentParser], Callable[..., None]]], ...
+] = (("digits", digits.fill_subparser), ("iris", iris.fill_subparser))
