@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import tarfile
-from typing import IO, Any
+from typing import IO, Any, cast
 
 __all__ = ["open_", "tar_open"]
 
@@ -43,8 +43,7 @@ def open_(
         return open(filename, mode, encoding=encoding)
     if "b" not in mode and "t" not in mode:
         mode += "t"  # gzip's default is binary
-    file: IO[Any] = gzip.open(filename, mode, encoding=encoding)  # type: ignore[assignment]
-    return file
+    return cast("IO[Any]", gzip.open(filename, mode, encoding=encoding))
 
 
 def tar_open(f: str | os.PathLike[str] | IO[bytes]) -> tarfile.TarFile:
