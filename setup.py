@@ -91,10 +91,14 @@ class BuildKernels(build_ext):
         )
         ext.sources = translated.sources
 
-    @staticmethod
-    def _report(name: str, error: Exception) -> None:
+    def _report(self, name: str, error: Exception) -> None:
         if REQUIRED:
             raise error
+        if self.inplace or self.editable_mode:
+            # An extension left by an earlier build is that of other sources.
+            for path in glob.glob(name.replace(".", "/") + ".*"):
+                if path.endswith((".so", ".pyd")):
+                    os.remove(path)
         print(
             f"note: {name} could not be built ({type(error).__name__}: {error}); "
             "the NumPy twins will be used. Set FUEL_REQUIRE_EXTENSIONS=1 to make this an error.",
