@@ -63,10 +63,8 @@ def header(response: Any, name: str) -> str | None:
 def request(get: Callable[..., Any], url: str, **headers: str) -> Any:
     """Ask for a file, uncompressed; the response's body is not read yet."""
     # With a compressed transfer neither sizes nor ranges would be those of the file.
-    headers = {
-        "Accept-Encoding": "identity",
-        **{k.replace("_", "-"): v for k, v in headers.items()},
-    }
+    sent = {"Accept-Encoding": "identity"}
+    sent.update({name.replace("_", "-"): value for name, value in headers.items()})
     return get(url, stream=True, headers=sent, timeout=TIMEOUT_S)
 
 
