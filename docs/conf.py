@@ -42,6 +42,9 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
+# Types in docstrings are prose for readers; a word that could mean two names is no fault of theirs.
+suppress_warnings = ["ref.python"]
+
 html_theme = "furo"
 html_title = f"Fuel {release}"
 html_show_sphinx = False

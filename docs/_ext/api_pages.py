@@ -1,6 +1,6 @@
 """Writes one page of the API reference for each room of the package, before every build.
 
-The pages (`reference/api/*.md`, not kept in version control) list every public module, so that
+The pages (`reference/api/*.rst`, not kept in version control) list every public module, so that
 none can be forgotten, and each object once: at its shortest public address.
 """
 
@@ -14,8 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import fuel
-
-FENCE = "`" * 3
 
 
 def public_modules() -> list[str]:
@@ -35,12 +33,12 @@ def section(name: str, module: ModuleType, known: dict[int, str]) -> str:
             address = known.setdefault(id(thing), f"{name}.{entry}")
             if address != f"{name}.{entry}":
                 elsewhere.append((entry, address))
-    lines = [f"## {name}", "", FENCE + "{eval-rst}", f".. automodule:: {name}"]
+    lines = [name, "-" * len(name), "", f".. automodule:: {name}"]
     if elsewhere:
         lines += [f"   :exclude-members: {', '.join(entry for entry, _ in elsewhere)}"]
         also = ", ".join(f":py:obj:`{entry} <{address}>`" for entry, address in elsewhere)
         lines += ["", f"Also here: {also}."]
-    return "\n".join([*lines, FENCE, ""])
+    return "\n".join([*lines, ""])
 
 
 def write_pages(app: Any) -> None:
@@ -54,11 +52,11 @@ def write_pages(app: Any) -> None:
         text = section(name, importlib.import_module(name), known)
         pages.setdefault(room, []).append(text)
     for room, sections in pages.items():
-        text = f"# {room}\n\n" + "\n".join(sections)
-        path = folder / f"{room}.md"
+        text = f"{room}\n{'=' * len(room)}\n\n" + "\n".join(sections)
+        path = folder / f"{room}.rst"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    for path in folder.glob("*.md"):
+    for path in folder.glob("*.rst"):
         if path.stem not in pages:
             path.unlink()
 
