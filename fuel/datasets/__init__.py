@@ -1,0 +1,64 @@
+"""Datasets: what can be read.
+
+A dataset knows how to fetch examples and what they are called; it does not know in which order
+they are wanted (`fuel.schemes`), who asks for them (`fuel.streams`) or what happens to them
+afterwards (`fuel.transformers`).
+
+========================  =====================================================================
+`fuel.datasets.base`      `Dataset`, `IterableDataset`, `IndexableDataset`: the abstract class, and
+                          data that already is in the process
+`fuel.datasets.hdf5`      `H5PYDataset`, `PytablesDataset`: HDF5 files
+`fuel.datasets.text`      `TextFile`: lines of text as lists of numbers
+`fuel.datasets.billion`   `OneBillionWord`: a language-modelling corpus
+`fuel.datasets.toy`       `Spiral`, `SwissRoll`: points drawn from formulas
+`fuel.datasets.iris`,     built-in data sets, each a few lines over `H5PYDataset`
+`fuel.datasets.digits`
+========================  =====================================================================
+
+Names are looked up when they are first used, so that ``from fuel.datasets import Dataset`` loads
+neither h5py nor any built-in data set.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULE_OF = {
+    "Dataset": "fuel.datasets.base",
+    "Digits": "fuel.datasets.digits",
+    "H5PYDataset": "fuel.datasets.hdf5",
+    "IndexableDataset": "fuel.datasets.base",
+    "Iris": "fuel.datasets.iris",
+    "IterableDataset": "fuel.datasets.base",
+    "OneBillionWord": "fuel.datasets.billion",
+    "TextFile": "fuel.datasets.text",
+}
+
+_SUBMODULES = frozenset({"base", "billion", "digits", "hdf5", "iris", "text", "toy"})
+
+__all__ = [
+    "Dataset",
+    "Digits",
+    "H5PYDataset",
+    "IndexableDataset",
+    "Iris",
+    "IterableDataset",
+    "OneBillionWord",
+    "TextFile",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    elif name in _SUBMODULES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF, *_SUBMODULES})

@@ -1,0 +1,186 @@
+"""What is in an HDF5 file: sources, their axis labels, shapes and types.
+
+Which rows of them belong to a split is in ``_splits``; reading rows is in ``_h5_read``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fuel.datasets._h5_handles import storage_error
+from fuel.datasets._splits import all_sources, all_splits, provided_sources
+from fuel.typing import Spec
+
+__all__ = [
+    "axis_labels_of",
+    "available_sources",
+    "plain_sources",
+    "shapes_of",
+    "sources_of_splits",
+    "specs_of",
+    "vlen_sources_of",
+]
+
+
+def plain_sources(h5file: Any) -> tuple[str, ...]:
+    """List the datasets of a file that can be sources, sorted by name.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+
+    Returns
+    -------
+    tuple of str
+        Every dataset with at least one axis, in any group (``'group/name'``), but for those that
+        only describe an axis of another (dimension scales).
+
+    """
+    import h5py
+
+    names = []
+
+    def visit(name: str, thing: Any) -> None:
+        if isinstance(thing, h5py.Dataset) and thing.shape and not thing.is_scale:
+            names.append(name)
+
+    h5file.visititems(visit)
+    return tuple(sorted(names))
+
+
+def available_sources(h5file: Any) -> tuple[str, ...]:
+    """List the sources of a file: those that its splits name, or without splits all there are."""
+    if "split" in h5file.attrs:
+        return tuple(name for name in all_sources(h5file) if name in h5file)
+    return plain_sources(h5file)
+
+
+def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[str, ...]:
+    """List what all of the splits provide, sorted.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+    which_sets : iterable of str or None
+        Names of splits; None for a file that has none.
+
+    Returns
+    -------
+    tuple of str
+        Names of sources, at least one.
+
+    Raises
+    ------
+    ValueError
+        If the file has no such split, or has splits and none was named, or the splits have no
+        source in common.
+    StorageError
+        If the file contains no data.
+
+    """
+    name, splits = h5file.filename, all_splits(h5file)
+    if which_sets is None:
+        if "split" in h5file.attrs:
+            raise ValueError(
+                f"{name!r} is divided into splits, so `which_sets` must say which to read; "
+                f"choose one or more of {splits}, as a tuple"
+            )
+        sources = plain_sources(h5file)
+        if not sources:
+            raise storage_error(
+                f"{name!r} contains no dataset with examples; the file is empty or was not "
+                "finished: make it again",
+                name,
+            )
+        return sources
+    which_sets = tuple(which_sets)
+    if "split" not in h5file.attrs:
+        raise ValueError(
+            f"{name!r} has no `split` attribute, so it has no splits {which_sets}; leave "
+            "`which_sets` out to read all of it, or add the attribute with "
+            "`H5PYDataset.create_split_array`"
+        )
+    unknown = [split for split in which_sets if split not in splits]
+    if unknown or not which_sets:
+        raise ValueError(
+            f"`which_sets` must name splits of {name!r}, got {which_sets}; the available splits "
+            f"are {splits}"
+        )
+    provided = {split: provided_sources(h5file, split) for split in which_sets}
+    common = set.intersection(*map(set, provided.values()))
+    if not common:
+        raise ValueError(
+            f"the splits {which_sets} of {name!r} have no source in common: "
+            + ", ".join(f"{split!r} provides {sources}" for split, sources in provided.items())
+            + "; read them one at a time"
+        )
+    return tuple(sorted(common))
+
+
+def shapes_of(dataset: Any, what: str = "shapes") -> Any:
+    """Return the dimension scale that describes examples of variable length, or None.
+
+    Parameters
+    ----------
+    dataset : h5py.Dataset
+        A source.
+    what : {'shapes', 'shape_labels'}
+        The scale's name.
+
+    """
+    if not dataset.shape or not len(dataset.dims[0]):
+        return None
+    dimension = dataset.dims[0]
+    return dimension[what] if what in dimension.keys() else None  # noqa: SIM118 - no mapping
+
+
+def vlen_sources_of(h5file: Any) -> tuple[str, ...]:
+    """List the sources of variable length, see `H5PYDataset.get_vlen_sources`."""
+    names = []
+    for name in available_sources(h5file):
+        dataset = h5file[name]
+        if shapes_of(dataset) is not None:
+            if len(dataset.shape) > 1:
+                raise ValueError(
+                    f"source {name!r} of {h5file.filename!r} has variable length, so it must "
+                    f"have one dimension, got shape {dataset.shape}; store flattened examples"
+                )
+            names.append(name)
+    return tuple(names)
+
+
+def axis_labels_of(h5file: Any) -> dict[str, tuple[str, ...] | None]:
+    """Read the axis labels of all sources, see `H5PYDataset.get_axis_labels`."""
+    labels: dict[str, tuple[str, ...] | None] = {}
+    for name in available_sources(h5file):
+        dataset = h5file[name]
+        found = [dimension.label for dimension in dataset.dims]
+        inner = shapes_of(dataset, "shape_labels")
+        if inner is not None:
+            found += [
+                label.decode("utf8") if isinstance(label, bytes) else str(label)
+                for label in inner[...]
+            ]
+        labels[name] = tuple(found) if any(found) else None
+    return labels
+
+
+def specs_of(h5file: Any, sources: Iterable[str]) -> dict[str, Spec]:
+    """Describe one example of each source, without reading any."""
+    import h5py
+
+    specs = {}
+    for name in sources:
+        dataset = h5file[name]
+        shape, dtype = dataset.shape[1:], dataset.dtype
+        shapes, base = shapes_of(dataset), h5py.check_vlen_dtype(dtype)
+        if base is not None:
+            axes = 1 if shapes is None else shapes.shape[1]
+            specs[name] = Spec((*shape, *[None] * axes), base)
+        else:
+            # Strings of variable length are Python objects.
+            specs[name] = Spec(shape, None if dtype.kind == "O" else dtype)
+    return specs

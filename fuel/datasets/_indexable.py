@@ -1,0 +1,206 @@
+"""`IndexableDataset`: data in memory (or mapped into it) whose examples have numbers.
+
+Which requests are legal is decided in ``_requests``; HDF5 files have their own class in ``hdf5``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from fuel.datasets._dataset import Dataset
+from fuel.datasets._requests import normalise, take
+from fuel.datasets._specs import spec_of
+from fuel.schemes._sequential import SequentialExampleScheme
+from fuel.typing import Request, Sources, Spec
+
+__all__ = ["IndexableDataset"]
+
+
+class IndexableDataset(Dataset):
+    """Creates a dataset from a set of indexable containers.
+
+    Parameters
+    ----------
+    indexables : dict or indexable
+        The data: a dict from names of sources to arrays, lists, memory maps, or other objects
+        with ``__len__`` and ``__getitem__``; or one of these, which becomes the source
+        ``'data'``. They are kept, not copied.
+    start, stop : int, optional
+        Use only the examples from `start` up to and without `stop`. All by default.
+    **kwargs
+        ``sources`` and ``axis_labels``, see `Dataset`.
+
+    Attributes
+    ----------
+    indexables : list
+        The containers of the chosen sources, in the order of `sources`, from `start` to `stop`.
+
+    Raises
+    ------
+    ValueError
+        If the containers have different lengths, or `start` and `stop` do not lie within them.
+
+    Notes
+    -----
+    Every source can be read as an attribute: ``dataset.features`` is the container itself, from
+    `start` to `stop`. `get_data` hands out arrays that share no memory with it. Reading is safe
+    from several threads if reading the containers is.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from fuel.datasets import IndexableDataset
+    >>> dataset = IndexableDataset({'x': numpy.arange(10), 'y': list('abcdefghij')}, start=2)
+    >>> dataset.num_examples
+    8
+    >>> dataset.get_data(request=[3, 0])
+    (array([5, 2]), ['f', 'c'])
+    >>> dataset.get_data(request=slice(0, 2))
+    (array([2, 3]), ['c', 'd'])
+
+    """
+
+    def __init__(
+        self, indexables: Any, start: int | None = None, stop: int | None = None, **kwargs: Any
+    ) -> None:
+        by_source = dict(indexables) if isinstance(indexables, Mapping) else {"data": indexables}
+        self.provides_sources: Sources = tuple(by_source)
+        super().__init__(**kwargs)
+        for source, indexable in by_source.items():
+            if not hasattr(indexable, "__len__") or not hasattr(indexable, "__getitem__"):
+                raise ValueError(
+                    f"`indexables` must have a length and be indexable, got "
+                    f"{type(indexable).__name__} for source {source!r}; use `IterableDataset` for "
+                    "data that can only be iterated over"
+                )
+        lengths = {source: len(indexable) for source, indexable in by_source.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(
+                f"the indexables must have the same length, got {lengths}; cut them to the same "
+                "number of examples"
+            )
+        length = next(iter(lengths.values()))
+        self.start, self.stop = start, stop
+        first, last = _bounds(start, stop, length)
+        whole = (first, last) == (0, length)
+        self.indexables = [
+            by_source[source] if whole else _part(by_source[source], first, last)
+            for source in self.sources
+        ]
+        self.example_iteration_scheme = SequentialExampleScheme(self.num_examples)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for names that were not found. While an object is being unpickled none is
+        # there yet, so nothing here may look up more than the names that exist by then.
+        state = self.__dict__
+        if not name.startswith("__") and ("indexables" in state or "_indexables" in state):
+            sources = self.sources or ()
+            if name in sources:
+                return self.indexables[tuple(sources).index(name)]
+            hint = f"; its sources are {tuple(sources)}"
+        else:
+            hint = ""
+        if isinstance(getattr(type(self), name, None), property):
+            # A property raised AttributeError and Python came here: the class knows the name.
+            hint = f" yet{hint}"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
+    @property
+    def num_examples(self) -> int:
+        """int: The number of examples from `start` to `stop`."""
+        lengths = {len(indexable) for indexable in self.indexables}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"the indexables must have the same length, got {sorted(lengths)}; one of them "
+                "was changed after the dataset was made"
+            )
+        return lengths.pop()
+
+    @property
+    def specs(self) -> dict[str, Spec]:
+        """dict: Shape and type of one example of each source."""
+        pairs = zip(self.sources, self.indexables, strict=False)
+        return {source: spec_of(indexable) for source, indexable in pairs}
+
+    def get_data(self, state: Any = None, request: Request = None) -> tuple[Any, ...]:
+        """Fetch what a request names.
+
+        Parameters
+        ----------
+        state : None
+            There is none.
+        request : int, slice, list, tuple, range or ndarray
+            One index for an example; for a batch several indices in any order and with
+            repetitions, a slice, or one bool for each example.
+
+        Returns
+        -------
+        tuple
+            One item per source, in the order of `sources`. A batch of an array is an array, one
+            of a list is a list.
+
+        Raises
+        ------
+        fuel.exceptions.RequestError
+            If the request names examples that are not there, or none.
+        ValueError
+            If there is a state, no request, or one of an unsuitable type.
+
+        """
+        if state is not None or request is None:
+            raise ValueError(
+                f"{type(self).__name__} needs a request and no state, got state {state!r} and "
+                f"request {request!r}; call `get_data(request=...)`, or give the stream an "
+                "iteration scheme"
+            )
+        rows = normalise(request, self.num_examples, type(self).__name__)
+        return tuple(take(indexable, rows) for indexable in self.indexables)
+
+
+def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]:
+    """Return `start` and `stop` as numbers within the data."""
+    first = 0 if start is None else operator.index(start)
+    last = length if stop is None else operator.index(stop)
+    if not 0 <= first <= last <= length or (start is not None and first == length > 0):
+        raise ValueError(
+            f"`start` and `stop` must satisfy 0 <= start <= stop <= {length} and start < {length}, "
+            f"got start={start!r} and stop={stop!r}; the data has {length} examples"
+        )
+    return first, last
+
+
+def _part(indexable: Any, first: int, last: int) -> Any:
+    """Return the rows from `first` to `last`, without copying where that is possible."""
+    if type(indexable).__module__.partition(".")[0] == "h5py":
+        return _Window(indexable, first, last)
+    try:
+        part = indexable[first:last]
+        if len(part) == last - first:
+            return part
+    except TypeError:
+        pass
+    return _Window(indexable, first, last)
+
+
+class _Window:
+    """Some consecutive rows of a container that cannot be sliced."""
+
+    def __init__(self, indexable: Any, first: int, last: int) -> None:
+        self.indexable, self.first, self.last = indexable, first, last
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            return take(self.indexable, slice(self.first + start, self.first + stop, step))
+        index = operator.index(key)
+        if not -len(self) <= index < len(self):
+            raise IndexError(
+                f"there are {len(self)} examples, got index {index}; indices go up to "
+                f"{len(self) - 1}"
+            )
+        return self.indexable[self.first + index % len(self)]

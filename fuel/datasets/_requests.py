@@ -1,0 +1,231 @@
+"""Requests to datasets with numbered examples: checked once, put in one form, answered from memory.
+
+`normalise` is the one place that says which requests are legal; `take` reads rows of anything
+that is in memory. Reading rows of files is in ``_h5_read``; merging a request with a part of a file
+is in `fuel.utils.Subset`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NoReturn, TypeAlias
+
+import numpy
+
+from fuel.exceptions import RequestError
+
+__all__ = ["Rows", "normalise", "own", "take"]
+
+#: A request in its final form: one index, an ascending slice with numeric parts, or an array of
+#: indices; everything in it is known to exist.
+Rows: TypeAlias = "int | slice | numpy.ndarray[Any, numpy.dtype[numpy.int64]]"
+
+_LEGAL = (
+    "use an index, a slice, or a list or one-dimensional array of indices (or of one bool per "
+    "example)"
+)
+
+
+def normalise(request: Any, num_examples: int, owner: str = "the dataset") -> Rows:
+    """Check a request and put it in one form.
+
+    Parameters
+    ----------
+    request : int, slice, list, tuple, range or ndarray
+        What was asked for. Arrays and lists hold indices, or one bool for each example.
+    num_examples : int
+        The number of examples that there are.
+    owner : str, optional
+        What to call the dataset in error messages.
+
+    Returns
+    -------
+    int, slice or ndarray of int64
+        The same examples, in the same order.
+
+    Raises
+    ------
+    RequestError
+        If the request names an example that does not exist, or no example at all.
+    ValueError
+        If it is of a type that cannot be a request.
+
+    """
+    if isinstance(request, slice):
+        return _normalise_slice(request, num_examples, owner)
+    if isinstance(request, list | tuple | range) or getattr(request, "ndim", 0):
+        return _normalise_indices(request, num_examples, owner)
+    if isinstance(request, bool | numpy.bool_):
+        _refuse(request, owner)
+    try:
+        index = operator.index(request)
+    except TypeError:
+        _refuse(request, owner)
+    if not 0 <= index < num_examples:
+        _out_of_range(index, num_examples, owner)
+    return index
+
+
+def _refuse(request: Any, owner: str) -> NoReturn:
+    text = repr(request)
+    raise ValueError(
+        f"{owner} cannot answer a request of type {type(request).__name__}: got "
+        f"{text if len(text) <= 80 else text[:77] + '...'}; {_LEGAL}"
+    )
+
+
+def _out_of_range(index: Any, num_examples: int, owner: str) -> NoReturn:
+    if num_examples == 0:
+        raise RequestError(
+            f"{owner} is empty, got a request for example {index}; check the split or the subset "
+            "that it was made from"
+        )
+    raise RequestError(
+        f"{owner} has {num_examples} examples, got a request for example {index}; indices go from "
+        f"0 to {num_examples - 1}, negative ones are not counted from the end"
+    )
+
+
+def _nothing(request: str, num_examples: int, owner: str) -> NoReturn:
+    if num_examples == 0:
+        raise RequestError(
+            f"{owner} is empty, got the request {request}; check the split or the subset that "
+            "it was made from"
+        )
+    raise RequestError(
+        f"{owner} has {num_examples} examples, got a request that names none of them: {request}; "
+        "ask for at least one"
+    )
+
+
+def _normalise_slice(request: slice, num_examples: int, owner: str) -> slice:
+    parts = []
+    for part, default in ((request.start, 0), (request.stop, num_examples), (request.step, 1)):
+        try:
+            parts.append(default if part is None else operator.index(part))
+        except TypeError:
+            _refuse(request, owner)
+    start, stop, step = parts
+    if step < 1 or start < 0 or stop < 0:
+        raise RequestError(
+            f"{owner} has {num_examples} examples, got {request!r}; a slice must have a positive "
+            "step and no negative part"
+        )
+    if num_examples == 0:
+        _nothing(repr(request), num_examples, owner)
+    if stop > num_examples or start >= num_examples:
+        _out_of_range(max(start, stop - 1), num_examples, owner)
+    if start >= stop:
+        _nothing(repr(request), num_examples, owner)
+    return slice(start, stop, step)
+
+
+def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
+    if len(request) == 0:
+        _nothing(repr(request), num_examples, owner)
+    if isinstance(request, range) and request.step > 0 and request.start >= 0:
+        # The stop of a range may overshoot its last element, that of our slices may not.
+        return _normalise_slice(
+            slice(request.start, request[-1] + 1, request.step), num_examples, owner
+        )
+    try:
+        indices = numpy.asarray(request)
+    except (TypeError, ValueError, OverflowError):
+        _refuse(request, owner)
+    if indices.ndim != 1:
+        _refuse(request, owner)
+    if indices.dtype.kind == "b":
+        if len(indices) != num_examples:
+            raise RequestError(
+                f"{owner} has {num_examples} examples, got a mask of {len(indices)} bools; give "
+                "one bool for each example"
+            )
+        rows = numpy.flatnonzero(indices)
+        if not len(rows):
+            _nothing("a mask without any True", num_examples, owner)
+        return rows.astype(numpy.int64, copy=False)
+    if indices.dtype.kind == "O" and all(type(index) is int for index in request):
+        # Integers that do not fit into 64 bits are out of any range.
+        _out_of_range(max(request, key=abs), num_examples, owner)
+    if indices.dtype.kind not in "iu":
+        _refuse(request, owner)
+    if indices.min() < 0 or indices.max() >= num_examples:
+        wrong = indices[(indices < 0) | (indices >= num_examples)]
+        _out_of_range(int(wrong[0]), num_examples, owner)
+    return indices.astype(numpy.int64, copy=False)
+
+
+def own(value: Any) -> Any:
+    """Return an item that shares no memory with the container it was taken from.
+
+    Parameters
+    ----------
+    value : object
+        An item of a container.
+
+    Returns
+    -------
+    object
+        A copy of an array; anything else as it is.
+
+    """
+    if isinstance(value, numpy.ndarray | numpy.void):
+        # numpy.void is one element of a structured array, and a window on it.
+        return _own_array(value.copy())
+    return value
+
+
+def _own_array(fresh: Any) -> Any:
+    """Finish an array that already has memory of its own."""
+    if isinstance(fresh, numpy.memmap):
+        # Not mapped any more: the subclass only remembers where its data came from.
+        fresh = fresh.view(numpy.ndarray)
+    if isinstance(fresh, numpy.ndarray) and fresh.dtype.kind == "O":
+        for position in numpy.ndindex(fresh.shape):
+            item = fresh[position]
+            if isinstance(item, numpy.ndarray):
+                fresh[position] = item.copy()
+    return fresh
+
+
+def take(container: Any, rows: Rows) -> Any:
+    """Take rows out of something that is in memory, or behaves as if it were.
+
+    Parameters
+    ----------
+    container : ndarray, sequence, or object with ``__len__`` and ``__getitem__``
+        Where to take them from.
+    rows : int, slice or ndarray of int64
+        What `normalise` returned for this container's length.
+
+    Returns
+    -------
+    object
+        One item for an int. For several: an array out of an array, otherwise a list of items
+        (a slice of a builtin sequence has that sequence's type). Arrays share no memory with
+        the container.
+
+    """
+    if isinstance(container, numpy.ndarray):
+        taken = container[rows]
+        # Picking by an index array has copied already; a slice or a single row is a window.
+        if isinstance(rows, numpy.ndarray):
+            return _own_array(taken)
+        return own(taken)
+    if isinstance(rows, int):
+        return own(container[rows])
+    if type(container).__module__.partition(".")[0] == "h5py":
+        from fuel.datasets._h5_read import read_rows
+
+        return read_rows(container, rows)
+    if isinstance(rows, slice):
+        if isinstance(container, list):
+            return [own(item) for item in container[rows]]
+        if isinstance(container, tuple):
+            return tuple(own(item) for item in container[rows])
+        try:
+            return own(container[rows])
+        except TypeError:
+            # It only knows single indices.
+            rows = numpy.arange(rows.start, rows.stop, rows.step)
+    return [own(container[index]) for index in rows.tolist()]
