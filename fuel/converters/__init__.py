@@ -1,0 +1,25 @@
+"""From raw files to HDF5 files that `fuel.datasets.hdf5.H5PYDataset` reads.
+
+`all_converters` is what ``fuel-convert`` knows: pairs of a name and a function that fills the
+parser of a sub-command and returns the function to call. Other packages offer the same tuple.
+
+- `base`: the functions that converters are made of
+- `iris`, `digits`: one module a data set
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from fuel.converters import digits, iris
+
+__all__ = ["__version__", "all_converters"]
+
+#: The version of the converters, written into every file that ``fuel-convert`` makes.
+__version__ = "0.2"
+
+#: Name and function of every converter.
+all_converters: tuple[
+    tuple[str, Callable[[argparse.ArgumentParser], Callable[..., tuple[str, ...]]]], ...
+] = (("digits", digits.fill_subparser), ("iris", iris.fill_subparser))
