@@ -108,7 +108,7 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def package_files(checkout: Path, *suffixes: str) -> set[str]:
     found = {p for suffix in suffixes for p in (checkout / "fuel").rglob(f"*{suffix}")}
-    found |= {p for p in (checkout / "fuel" / "data").iterdir() if p.is_file()}
+    found |= {p for p in (checkout / "fuel" / "data").iterdir() if p.name[0] != "."}
     found.add(checkout / "fuel" / "py.typed")
     return {path.relative_to(checkout).as_posix() for path in found}
 
