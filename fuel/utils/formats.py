@@ -74,7 +74,7 @@ def tar_open(f: str | os.PathLike[str] | IO[bytes]) -> tarfile.TarFile:
     except tarfile.ReadError as error:
         name = f if isinstance(f, (str, os.PathLike)) else getattr(f, "name", f)
         raise tarfile.ReadError(
-            f"{name} is not a tar archive, or is cut short ({error}); download it again"
+            f"{name} is not a tar archive, or is cut short; download it again"
         ) from error
     # Archives come from the network. The default of Python 3.14, for the versions before it.
     if hasattr(tarfile, "data_filter"):

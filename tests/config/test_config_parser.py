@@ -9,6 +9,7 @@ import sys
 import threading
 
 import pytest
+
 from fuel.config_parser import (
     Configuration,
     ConfigurationError,
@@ -128,13 +129,13 @@ def test_declaring_again_forgets_the_assignment_and_reveals_the_setting(settings
 
 
 def test_the_name_of_a_method_is_refused():
-    with pytest.raises(ValueError, match="'describe'.*choose another name"):
+    with pytest.raises(ValueError, match=r"'describe'.*choose another name"):
         Configuration().add_config("describe", int)
 
 
 def test_unknown_yaml_key(settings, yaml_file):
     path = yaml_file("data_path: yaml_path\nunknown_key: 1\n")
-    with pytest.raises(ValueError, match="^Unrecognized config in YAML: unknown_key") as caught:
+    with pytest.raises(ValueError, match=r"^Unrecognized config in YAML: unknown_key") as caught:
         settings.load_yaml()
     assert str(path) in str(caught.value)
     assert "config_with_default" in str(caught.value)
