@@ -85,7 +85,7 @@ def encode_arrays(arrays: Sequence[Any]) -> tuple[list[dict[str, JSON]], list[me
         flat = numpy.ascontiguousarray((array.T if fortran else array).reshape(-1))
         # As bytes: the buffer protocol knows neither times nor most structured types.
         raw = flat.view(numpy.uint8) if flat.nbytes else numpy.empty(0, numpy.uint8)
-        buffers.append(memoryview(raw))
+        buffers.append(raw.data)
     return headers, buffers
 
 
@@ -310,12 +310,15 @@ def _make(
     if source is not None:
         memory[:] = source
     try:
-        return numpy.ndarray(shape, dtype, memory, order="F" if fortran else "C")
+        array: numpy.ndarray[Any, Any] = numpy.ndarray(
+            shape, dtype, memory, order="F" if fortran else "C"
+        )
     except (ValueError, TypeError, MemoryError) as error:
         raise TransportError(
             f"an array of shape {shape} and dtype {dtype} came, which this NumPy cannot hold "
             f"({error}); send it in another shape"
         ) from error
+    return array
 
 
 def _amount(size: int) -> str:

@@ -172,7 +172,7 @@ def _watched_socket_class() -> Any:
         def expect(self, end: _End) -> None:
             self._end = end
 
-        def recv(self, flags: int = 0, copy: bool = True, track: bool = False) -> Any:  # type: ignore[override]
+        def recv(self, flags: int = 0, copy: bool = True, track: bool = False) -> Any:
             # All other ways to receive are built on this one.
             while True:
                 if self._ended and self._end is not None:
