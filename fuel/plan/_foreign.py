@@ -45,6 +45,9 @@ class _FaceStart:
     def take_epoch(self, stream: Any) -> None:
         return None
 
+    def foreign(self, stream: Any) -> None:
+        return None
+
 
 class LegacyCursor(Cursor):
     """The pass of a step whose ``get_data`` a user wrote.
@@ -98,8 +101,7 @@ class LegacyCursor(Cursor):
         """Answer ``super().get_data(request)``: the built-in behaviour on the same children."""
         if self.inner is None:
             self.inner = self.step._make_cursor(_FaceStart(self))
-        data = self.inner.produce(request)
-        return data
+        return self.inner.produce(request)
 
     def tell(self) -> JSON:
         """Describe the place: that of the children, or of the built-in part over them."""
@@ -145,6 +147,7 @@ class OpaqueCursor(Cursor):
     def __init__(self, start: Start, step: Any) -> None:
         self.step = step
         self.requests = None
+        start.foreign(step)
         self.iterator = iter(step.get_epoch_iterator())
         run = getattr(self.iterator, "_run", None)
         self.run = run

@@ -61,7 +61,7 @@ class _Watched(NamedTuple):
         """Return the first look, taken now if there is none."""
         kept = self.owner.__dict__.setdefault("_memory", {})
         if self.part not in kept:
-            kept[self.part] = Memory(self.obj, self.skip, _is_ours_to_position)
+            kept[self.part] = Memory(self.obj, self.skip, _is_ours_to_position, _names(self.obj))
         found: Memory = kept[self.part]
         return found
 
@@ -83,14 +83,18 @@ def _watched(stream: Any) -> list[_Watched]:
     return found
 
 
+def _names(obj: Any) -> tuple[str, str]:
+    # The `state_dict()` of a stream is about its whole chain.
+    if hasattr(obj, "get_epoch_iterator"):
+        return ("step_state", "load_step_state")
+    return ("state_dict", "load_state_dict")
+
+
 def _own_methods(obj: Any) -> tuple[Any, Any] | None:
     """Return the methods with which a user's object describes its own state, if it has them."""
-    if hasattr(obj, "get_epoch_iterator"):  # a stream's state_dict() is about its whole chain
-        names = ("step_state", "load_step_state")
-    else:
-        names = ("state_dict", "load_state_dict")
-        if not overridden(obj, *names):
-            return None
+    names = _names(obj)
+    if not overridden(obj, *names):
+        return None
     save, load = (getattr(obj, name, None) for name in names)
     return (save, load) if callable(save) and callable(load) else None
 

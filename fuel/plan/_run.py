@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
-from fuel.plan import _memory
+from fuel.plan import _memory, _upcoming
 from fuel.plan._context import Draws
 from fuel.plan._cursor import Cursor
 from fuel.plan._foreign import LegacyCursor, OpaqueCursor
@@ -33,15 +33,16 @@ class Start:
     Attributes
     ----------
     origin : dict
-        ``{"epochs": [...], "orders": [...]}``: the epoch of each source and the state that each
-        scheme's order came from, in the order in which the cursors are made.
+        ``{"epochs": [...], "orders": [...], "foreign": [...]}``: the epoch of each source, the
+        state that each scheme's order came from, and what the streams under a user's
+        ``get_epoch_iterator`` started from, in the order in which the cursors are made.
 
     """
 
     def __init__(self, draws: Draws, origin: JSON = None) -> None:
         self.draws = draws
         self.epoch = 0
-        self.origin: dict[str, list[JSON]] = {"epochs": [], "orders": []}
+        self.origin: dict[str, list[JSON]] = {"epochs": [], "orders": [], "foreign": []}
         self._replayed = None if origin is None else copy.deepcopy(origin)
 
     def _recorded(self, what: str) -> JSON:
@@ -103,6 +104,12 @@ class Start:
         stream.__dict__["_next_epoch"] = epoch + 1
         self.took_epoch(epoch)
         return epoch
+
+    def foreign(self, stream: Any) -> None:
+        """Record, or set, what the streams from one whose epochs a user starts on begin with."""
+        if self._replayed is not None:
+            _upcoming.set_orders(stream, self._recorded("foreign"))
+        self.origin["foreign"].append(_upcoming.orders(stream))
 
     def took_epoch(self, epoch: int) -> None:
         """Record the epoch of a source."""
@@ -175,12 +182,20 @@ class Run:
             self._go(description)
 
     def _open(self, origin: JSON) -> None:
+        # What the epoch began with, should it have to be run again to reach a place in it.
+        self.began: Any = None
         try:
-            self.remembered: Any = _memory.capture(self.stream)
-        except StateError as error:
-            self.remembered = error
+            self.began = {"memory": _memory.capture(self.stream)}
+        except StateError:
+            pass
         start = Start(self.draws, origin)
         self.cursor = start.open(self.stream)
+        if self.began is None:
+            # Starting an epoch often empties what was left over of the one before.
+            try:
+                self.began = {"memory": _memory.capture(self.stream), "started": True}
+            except StateError as error:
+                self.began = error
         self.origin = start.origin
         self.delivered = 0
 
@@ -216,10 +231,9 @@ class Run:
             position: dict[str, JSON] = {"mark": self.cursor.tell()}
             memory = _memory.capture(self.stream)
         except StateError as error:
-            if isinstance(self.remembered, StateError):
-                raise self.remembered from error
-            position = {"replay": self.delivered}
-            memory = self.remembered
+            if isinstance(self.began, StateError):
+                raise self.began from error
+            return {"replay": self.delivered, **self.began}
         if memory:
             position["memory"] = memory
         return position
@@ -264,9 +278,13 @@ class Run:
     def _go(self, description: JSON) -> None:
         position = description["position"]
         memory = position.get("memory", {})
-        _memory.restore(self.stream, memory)
+        if "started" not in position:
+            _memory.restore(self.stream, memory)
         self._open(description["origin"])
         if "replay" in position:
+            if "started" in position:
+                _memory.restore(self.stream, memory)
+            self.began = {key: position[key] for key in ("memory", "started") if key in position}
             for number in range(position["replay"]):
                 try:
                     next(self.cursor)

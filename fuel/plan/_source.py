@@ -30,10 +30,11 @@ class SourceCursor(Cursor):
 
     def __init__(self, start: Start, step: Any) -> None:
         start.take_epoch(step)
+        # Before the step learns of this pass: it looks at its earlier one.
+        self.state = step._begin_pass()
         super().__init__(start, step)
         self.draws = start.draws
         self.dataset = step.dataset
-        self.state = step._begin_pass()
         self.count = 0
         self.finished = False
         self.examples = bool(step.produces_examples)

@@ -376,7 +376,7 @@ def scheme_fingerprint(scheme: Any) -> dict[str, JSON]:
         return fingerprint
     from fuel.schemes._digest import describe_indices
 
-    described: dict[str, JSON] = {"kind": "custom", "class": type(scheme).__qualname__}
+    described: dict[str, JSON] = {"kind": "custom", "class": type(scheme).__name__}
     if isinstance(scheme, BatchScheme | IndexScheme) and hasattr(scheme, "indices"):
         described.update(describe_indices(scheme.indices))
     return described

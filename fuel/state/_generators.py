@@ -116,7 +116,7 @@ def set_generator_state(rng: Any, state: JSON) -> None:
             ours = rng.bit_generator.state["bit_generator"]
             if theirs != ours:
                 raise StateMismatchError(
-                    f"the state belongs to the bit generator {theirs}, but the pipeline has {ours}; "
+                    f"the state belongs to the bit generator {theirs}, the pipeline has {ours}; "
                     "build it with the same bit generator"
                 )
             rng.bit_generator.state = inner

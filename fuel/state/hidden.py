@@ -56,7 +56,7 @@ class _Opaque(Exception):
 
 
 def _encode(value: Any, depth: int = 0) -> JSON:
-    """Return a value as JSON that keeps its Python type; raise `_Opaque` where that is not possible."""
+    """Return a value as JSON that keeps its Python type; raise `_Opaque` where there is none."""
     if depth > 16:
         raise _Opaque
     if type(value) in _PRIMITIVE:
@@ -192,6 +192,10 @@ def _assign(obj: Any, name: str, value: Any) -> None:
         obj.__dict__[name] = value
 
 
+def _nothing(value: Any) -> bool:
+    return False
+
+
 class Memory:
     """Watches one object: what it looked like first, and what has changed since.
 
@@ -203,6 +207,8 @@ class Memory:
         Attributes that are looked after elsewhere.
     ignore : callable, optional
         ``ignore(value)`` is true for values that are not part of the memory of this object.
+    methods : tuple of str, optional
+        The methods to suggest to the author of a class whose memory cannot be described.
 
     """
 
@@ -210,10 +216,12 @@ class Memory:
         self,
         obj: Any,
         skip: frozenset[str] = frozenset(),
-        ignore: Callable[[Any], bool] = lambda value: False,
+        ignore: Callable[[Any], bool] = _nothing,
+        methods: tuple[str, str] = ("state_dict", "load_state_dict"),
     ) -> None:
         self.skip = skip
         self.ignore = ignore
+        self.methods = methods
         self.first = self._look(obj)
 
     def _walk(self, obj: Any) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
@@ -262,14 +270,15 @@ class Memory:
         now = self._look(obj)
         changed: dict[str, JSON] = {}
         for path, value in now.items():
-            if self.first.get(path) == value:
+            if path in self.first and self.first[path] == value:
                 continue
             if isinstance(value, dict) and "opaque" in value:
                 name = ".".join(path)
+                save, load = self.methods
                 raise StateError(
                     f"{_class_of(obj)} keeps {name!r} ({value['type']}) between calls, which "
-                    "cannot be written as plain JSON; give the class `state_dict()` and "
-                    "`load_state_dict(state)` methods, or pickle the epoch iterator instead"
+                    f"cannot be written as plain JSON; give the class `{save}()` and "
+                    f"`{load}(state)` methods, or pickle the epoch iterator instead"
                 )
             changed["/".join(path)] = value
         for path in self.first:
@@ -322,7 +331,7 @@ class Memory:
 
 
 def _class_of(obj: Any) -> str:
-    return getattr(obj, "__qualname__", None) or type(obj).__qualname__
+    return getattr(obj, "__name__", None) or type(obj).__name__
 
 
 def _describe(value: Any) -> JSON:

@@ -205,7 +205,6 @@ class DataStream(AbstractDataStream):
     def _describe(self) -> str:
         scheme = self.iteration_scheme
         order = "" if scheme is None else f", {type(scheme).__name__}"
-        dataset = repr(self.dataset)
-        if type(self.dataset).__repr__ is object.__repr__:
-            dataset = type(self.dataset).__name__
+        written = any("__repr__" in vars(cls) for cls in type(self.dataset).__mro__[:-1])
+        dataset = repr(self.dataset) if written else type(self.dataset).__name__
         return f"{type(self).__name__}({dataset}{order})"

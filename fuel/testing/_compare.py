@@ -9,6 +9,12 @@ import numpy
 __all__ = ["assert_same_items", "canonical"]
 
 
+class _Canonical(tuple):  # type: ignore[type-arg]
+    """A form that is canonical already."""
+
+    __slots__ = ()
+
+
 def canonical(item: Any) -> Any:
     """Return an item in a form whose equality means equality bit for bit.
 
@@ -23,19 +29,22 @@ def canonical(item: Any) -> Any:
         Nested tuples; arrays by type, shape and bytes.
 
     """
+    if isinstance(item, _Canonical):
+        return item
     if isinstance(item, numpy.ndarray):
         if item.dtype.hasobject:
             values = tuple(canonical(value) for value in item.ravel())
-            return ("object array", item.shape, values)
-        return ("array", item.dtype.str, item.shape, item.tobytes())
+            return _Canonical(("object array", item.shape, values))
+        return _Canonical(("array", item.dtype.str, item.shape, item.tobytes()))
     if isinstance(item, numpy.generic):
-        return ("scalar", item.dtype.str, item.tobytes())
+        return _Canonical(("scalar", item.dtype.str, item.tobytes()))
     if isinstance(item, (list, tuple)):
-        return (type(item).__name__, tuple(canonical(value) for value in item))
+        return _Canonical((type(item).__name__, tuple(canonical(value) for value in item)))
     if isinstance(item, dict):
-        return ("dict", tuple((key, canonical(value)) for key, value in item.items()))
+        pairs = tuple((key, canonical(value)) for key, value in item.items())
+        return _Canonical(("dict", pairs))
     if isinstance(item, float):
-        return ("float", item.hex())
+        return _Canonical(("float", item.hex()))
     return item
 
 
