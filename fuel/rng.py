@@ -200,11 +200,7 @@ class GeneratorPool:
             self._key[:] = philox_key(self.seed, epoch, self.step)
             self._epoch = operator.index(epoch)
         counter = self._counter
-        if (
-            type(ordinal) is type(number) is int
-            and 0 <= ordinal < _WORD
-            and 0 <= number < _WORD
-        ):
+        if type(ordinal) is type(number) is int and 0 <= ordinal < _WORD and 0 <= number < _WORD:
             counter[1] = number
             counter[2] = ordinal
         else:  # NumPy's integers come this way, and mistakes, which are named here

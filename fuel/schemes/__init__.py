@@ -26,6 +26,8 @@ from fuel.schemes._base import (
     RequestIterator,
 )
 from fuel.schemes._concatenated import ConcatenatedScheme
+from fuel.schemes._folds import cross_validation, shuffled_split
+from fuel.schemes._permuted import PermutedExampleScheme, PermutedScheme
 from fuel.schemes._sequential import ConstantScheme, SequentialExampleScheme, SequentialScheme
 from fuel.schemes._shuffled import ShuffledExampleScheme, ShuffledScheme
 
@@ -36,9 +38,13 @@ __all__ = [
     "ConstantScheme",
     "IndexScheme",
     "IterationScheme",
+    "PermutedExampleScheme",
+    "PermutedScheme",
     "RequestIterator",
     "SequentialExampleScheme",
     "SequentialScheme",
     "ShuffledExampleScheme",
     "ShuffledScheme",
+    "cross_validation",
+    "shuffled_split",
 ]

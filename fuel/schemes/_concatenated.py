@@ -61,7 +61,8 @@ class ConcatenatedScheme(IterationScheme):
         self.schemes = schemes if isinstance(schemes, (list, tuple)) else list(schemes)
         kinds = [bool(scheme.requests_examples) for scheme in self.schemes]
         if len(set(kinds)) != 1:
-            came = [f"{type(s).__name__} ({_KINDS[k]})" for s, k in zip(self.schemes, kinds)]  # noqa: B905
+            names = [type(scheme).__name__ for scheme in self.schemes]
+            came = [f"{name} ({_KINDS[k]})" for name, k in zip(names, kinds, strict=True)]
             raise ValueError(
                 "`schemes` must all request examples or all request batches, got "
                 f"{', '.join(came) or 'no scheme'}"

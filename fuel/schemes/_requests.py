@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
 from fuel.schemes._base import RequestIterator, check_batch_size, check_place
@@ -28,6 +29,7 @@ __all__ = [
     "batches",
     "examples",
     "one_shot",
+    "take",
 ]
 
 
@@ -50,9 +52,7 @@ class SequenceExamples(RequestIterator):
     def __next__(self) -> Request:
         position = self.position
         try:
-            request = (
-                self._indices.item(position) if self._plain else self._indices[position]
-            )
+            request = self._indices.item(position) if self._plain else self._indices[position]
         except IndexError:
             raise StopIteration from None
         self.position = position + 1
@@ -282,6 +282,32 @@ def batches(scheme: Any) -> RequestIterator:
     if isinstance(source, OneShot):
         return IteratorBatches(source, scheme.batch_size)
     return SequenceBatches(source, scheme.batch_size)
+
+
+def take(indices: Any, places: NDArray[numpy.int64]) -> list[Any]:
+    """Return the items of a sequence at some places.
+
+    Parameters
+    ----------
+    indices : sequence
+        The indices of a scheme.
+    places : numpy.ndarray, shape (n,), dtype int64
+        Places in the sequence.
+
+    Returns
+    -------
+    list, length n
+        Plain ints where the indices are a range or an array of integers.
+
+    """
+    if isinstance(indices, range):
+        if indices.start == 0 and indices.step == 1:
+            found: list[Any] = places.tolist()
+            return found
+    elif isinstance(indices, numpy.ndarray):
+        part = indices[places]
+        return part.tolist() if _is_integer_vector(indices) else list(part)
+    return [indices[place] for place in places.tolist()]
 
 
 def _source(scheme: Any) -> Any:

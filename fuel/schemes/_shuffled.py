@@ -32,7 +32,7 @@ class _Shuffled:
     def _shuffle(self) -> Any:
         """Return a shuffled copy of the indices."""
         source = one_shot(self)
-        indices = list(self.indices if source is None else source)  # type: ignore[arg-type]
+        indices = list(self.indices if source is None else source)
         # A RandomState permutes an array of integers exactly as it does a list of them, in a
         # fraction of the time; other generators do not.
         copy = _as_vector(indices) if type(self.rng) is numpy.random.RandomState else None
