@@ -53,23 +53,12 @@ __all__ = [
 ]
 
 
-class _NotSet:
-    """The type of `NOT_SET`, so that it prints as a name."""
-
-    def __repr__(self) -> str:
-        return "NOT_SET"
-
-
 #: Marks a setting without a default; ``None`` is a value like any other.
-NOT_SET = _NotSet()
+NOT_SET: Any = object()
 
 
-class _InvalidValueError(ConfigurationError, ValueError):
-    """A value that the type of a setting refuses (the original let the ValueError out)."""
-
-
-class _UnknownSettingError(ConfigurationError, ValueError):
-    """A name in the file that nobody declared (a ValueError in the original)."""
+class _RefusedError(ConfigurationError, ValueError):
+    """A value that a type refuses, or a name that nobody declared: once a bare ValueError."""
 
 
 class _Computed(NamedTuple):
@@ -187,14 +176,9 @@ _EXPECTED: dict[Any, str] = {
     float: "a number",
     str: "a text",
     bool: "true or false",
-    multiple_paths_parser: f"a directory, or several of them in a list or separated by {os.pathsep!r}",
+    multiple_paths_parser: f"a directory, or several in a list or separated by {os.pathsep!r}",
     extra_downloader_converter: "names of modules in a list or separated by spaces",
 }
-
-
-def _expected(type_: Callable[[Any], Any]) -> str:
-    name = getattr(type_, "__name__", repr(type_))
-    return _EXPECTED.get(type_, f"a value that {name} accepts")
 
 
 def _check_yaml_type(type_: Callable[[Any], Any], value: Any) -> None:
@@ -235,12 +219,14 @@ class Configuration:
 
     def __init__(self) -> None:
         # Straight into __dict__, because __setattr__ asks _settings.
-        self.__dict__["_settings"] = {}
-        self.__dict__["_assigned"] = {}
-        self.__dict__["_overrides"] = []
-        self.__dict__["_file_values"] = {}
-        self.__dict__["_file_pending"] = False
-        self.__dict__["_lock"] = threading.RLock()
+        self.__dict__.update(
+            _settings={},
+            _assigned={},
+            _overrides=[],
+            _file_values={},
+            _file_pending=False,
+            _lock=threading.RLock(),
+        )
 
     def add_config(
         self,
@@ -297,7 +283,7 @@ class Configuration:
             content = read_configuration_file(path)
             for key in content:
                 if key not in self._settings:
-                    raise _UnknownSettingError(
+                    raise _RefusedError(
                         f"Unrecognized config in YAML: {key} (in file {path}; remove the line or "
                         f"correct the name, which must be one of: {', '.join(self._settings)})"
                     )
@@ -336,8 +322,10 @@ class Configuration:
             place = {"assignment": "a program", "default": "the declaration"}.get(
                 raw.origin, f"the {raw.origin}"
             )
-            raise _InvalidValueError(
-                f"the setting `{key}` must be {_expected(setting.type_)}, but {place} gives "
+            name = getattr(setting.type_, "__name__", repr(setting.type_))
+            expected = _EXPECTED.get(setting.type_, f"a value that {name} accepts")
+            raise _RefusedError(
+                f"the setting `{key}` must be {expected}, but {place} gives "
                 f"{raw.value!r} ({error}); correct it there"
             ) from error
 
@@ -376,9 +364,6 @@ class Configuration:
             if key not in self._assigned:
                 raise AttributeError(f"nothing was assigned to the setting {key!r}")
             del self._assigned[key]
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._settings})
 
     def __repr__(self) -> str:
         return f"<Configuration of {', '.join(self._settings) or 'nothing'}>"
@@ -459,9 +444,8 @@ class Configuration:
 
         Notes
         -----
-        All threads of the process see the values, so that those started inside the block do.
-        Where blocks of several threads overlap, the one entered last wins, and each takes back
-        only its own.
+        All threads of the process see the values. Where blocks of several threads overlap, the
+        one entered last wins, and each takes back only its own.
 
         Examples
         --------
