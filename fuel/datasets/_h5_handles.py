@@ -314,7 +314,7 @@ class References:
         if self._finalizer is not None:
             self._finalizer.detach()
             self._finalizer = None
-        if self.count:
+        if self.count and self.key is not None:
             self._finalizer = weakref.finalize(
                 self, _give_back, self.table, self.key, self.count, self.pid
             )

@@ -13,8 +13,8 @@ from fuel.datasets._splits import all_sources, all_splits, provided_sources
 from fuel.typing import Spec
 
 __all__ = [
-    "axis_labels_of",
     "available_sources",
+    "axis_labels_of",
     "plain_sources",
     "shapes_of",
     "sources_of_splits",

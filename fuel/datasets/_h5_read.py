@@ -15,7 +15,7 @@ from fuel.datasets._requests import Rows, take
 from fuel.exceptions import StorageError
 from fuel.utils._subset import Subset
 
-__all__ = ["merge", "part_of", "read_rows", "reshaped"]
+__all__ = ["part_of", "read_rows", "reshaped"]
 
 #: Row numbers of subsets that are not consecutive, as arrays: a subset keeps a list, and turning
 #: a long one into an array for each request would take longer than reading.
@@ -23,7 +23,7 @@ _PARTS: WeakKeyDictionary[Subset, Any] = WeakKeyDictionary()
 
 
 def part_of(subset: Subset) -> Any:
-    """Return the rows of a subset in the form that `merge` takes.
+    """Return the rows of a subset in the form that `_requests.merge` takes.
 
     Parameters
     ----------
@@ -45,31 +45,6 @@ def part_of(subset: Subset) -> Any:
     if part is None:
         part = _PARTS[subset] = numpy.asarray(subset.list_or_slice, dtype=numpy.int64)
     return part
-
-
-def merge(part: Any, rows: Rows) -> Rows:
-    """Translate rows of a part of a file into rows of the file.
-
-    Parameters
-    ----------
-    part : slice or ndarray of int64
-        The part: consecutive rows, or their numbers.
-    rows : int, slice or ndarray of int64
-        What `normalise` returned for the part's length.
-
-    Returns
-    -------
-    int, slice or ndarray of int64
-        The same rows, as the file numbers them.
-
-    """
-    if isinstance(part, slice):
-        first = part.start
-        if isinstance(rows, slice):
-            return slice(first + rows.start, first + rows.stop, rows.step)
-        return first + rows
-    chosen = part[rows]
-    return int(chosen) if isinstance(rows, int) else chosen
 
 
 def read_rows(dataset: Any, rows: Rows, sort: bool = True) -> Any:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from fuel.datasets import _h5_layout, _splits
 from fuel.datasets._h5_attributes import LazyAttributes
 from fuel.datasets._h5_handles import HandleTable, References, storage_error
-from fuel.datasets._h5_read import merge, part_of, read_rows, reshaped
-from fuel.datasets._requests import normalise, take
+from fuel.datasets._h5_read import part_of, read_rows, reshaped
+from fuel.datasets._requests import merge, normalise, take
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
 from fuel.utils._subset import Subset
@@ -192,10 +192,10 @@ class H5PYDataset(LazyAttributes):
         >>> from fuel.datasets import H5PYDataset
         >>> array = H5PYDataset.create_split_array(
         ...     {'train': {'x': (0, 8), 'y': (0, 8)}, 'test': {'x': (8, 10)}})
-        >>> [(row['split'], row['source'], row['available'].item()) for row in array]
-        [(b'train', b'x', True), (b'train', b'y', True), (b'test', b'x', True), (b'test', b'y', False)]
+        >>> array['source'].tolist(), array['available'].tolist()
+        ([b'x', b'y', b'x', b'y'], [True, True, True, False])
 
-        """  # noqa: E501
+        """
         return _splits.create_split_array(split_dict)
 
     @staticmethod
@@ -296,8 +296,7 @@ class H5PYDataset(LazyAttributes):
                 f"the sources of {self.path!r} must have the same number of examples, got "
                 f"{lengths}; choose some that have with `sources`"
             )
-        self._subsets: list[Subset] | None = subsets
-        self._subset_sources = self.sources
+        self.subsets = subsets
 
     def _chosen(self, part: Subset) -> Subset:
         """Return the part of a split that the user chose."""
@@ -307,7 +306,7 @@ class H5PYDataset(LazyAttributes):
         if not isinstance(chosen, slice) and hasattr(chosen, "__len__") and not len(chosen):
             return Subset.empty_subset(part.original_num_examples)
         owner = "the data that `subset` chooses from"
-        rows = merge(part_of(part), normalise(chosen, part.num_examples, owner))
+        rows: Any = merge(part_of(part), normalise(chosen, part.num_examples, owner))
         if isinstance(rows, slice) and rows.step != 1:
             rows = list(range(rows.start, rows.stop, rows.step))
         elif isinstance(rows, int):

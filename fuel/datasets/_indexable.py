@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuel.datasets._dataset import Dataset
-from fuel.datasets._requests import normalise, take
+from fuel.datasets._requests import Window, normalise, take
 from fuel.datasets._specs import spec_of
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Sources, Spec
@@ -174,33 +174,11 @@ def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]
 def _part(indexable: Any, first: int, last: int) -> Any:
     """Return the rows from `first` to `last`, without copying where that is possible."""
     if type(indexable).__module__.partition(".")[0] == "h5py":
-        return _Window(indexable, first, last)
+        return Window(indexable, first, last)
     try:
         part = indexable[first:last]
         if len(part) == last - first:
             return part
     except TypeError:
         pass
-    return _Window(indexable, first, last)
-
-
-class _Window:
-    """Some consecutive rows of a container that cannot be sliced."""
-
-    def __init__(self, indexable: Any, first: int, last: int) -> None:
-        self.indexable, self.first, self.last = indexable, first, last
-
-    def __len__(self) -> int:
-        return self.last - self.first
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            start, stop, step = key.indices(len(self))
-            return take(self.indexable, slice(self.first + start, self.first + stop, step))
-        index = operator.index(key)
-        if not -len(self) <= index < len(self):
-            raise IndexError(
-                f"there are {len(self)} examples, got index {index}; indices go up to "
-                f"{len(self) - 1}"
-            )
-        return self.indexable[self.first + index % len(self)]
+    return Window(indexable, first, last)

@@ -144,7 +144,7 @@ class IterableDataset(Dataset):
         return tuple(next(state))
 
 
-class imap:  # noqa: N801 - programs print this name
+class imap:
     """A walk over several iterables at once, as far as the shortest of them goes.
 
     Parameters

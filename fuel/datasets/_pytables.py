@@ -14,8 +14,7 @@ import numpy
 
 from fuel.datasets._dataset import Dataset
 from fuel.datasets._h5_handles import diagnose, storage_error
-from fuel.datasets._h5_read import merge
-from fuel.datasets._requests import Rows, normalise, take
+from fuel.datasets._requests import Rows, merge, normalise, take
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
 from fuel.utils._pickling import do_not_pickle_attributes

@@ -1,8 +1,8 @@
 """Requests to datasets with numbered examples: checked once, put in one form, answered from memory.
 
 `normalise` is the one place that says which requests are legal; `take` reads rows of anything
-that is in memory. Reading rows of files is in ``_h5_read``; merging a request with a part of a file
-is in `fuel.utils.Subset`.
+that is in memory. Reading rows of files is in ``_h5_read``; parts of files are described by
+`fuel.utils.Subset`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy
 
 from fuel.exceptions import RequestError
 
-__all__ = ["Rows", "normalise", "own", "take"]
+__all__ = ["Rows", "Window", "merge", "normalise", "own", "take"]
 
 #: A request in its final form: one index, an ascending slice with numeric parts, or an array of
 #: indices; everything in it is known to exist.
@@ -53,7 +53,7 @@ def normalise(request: Any, num_examples: int, owner: str = "the dataset") -> Ro
     """
     if isinstance(request, slice):
         return _normalise_slice(request, num_examples, owner)
-    if isinstance(request, list | tuple | range) or getattr(request, "ndim", 0):
+    if isinstance(request, list | tuple | range) or getattr(request, "ndim", 0) > 0:
         return _normalise_indices(request, num_examples, owner)
     if isinstance(request, bool | numpy.bool_):
         _refuse(request, owner)
@@ -155,6 +155,33 @@ def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
     return indices.astype(numpy.int64, copy=False)
 
 
+def merge(part: Any, rows: Rows) -> Rows:
+    """Translate rows of a part of something into rows of the whole.
+
+    Parameters
+    ----------
+    part : slice or ndarray of int64
+        The part: consecutive rows, or their numbers.
+    rows : int, slice or ndarray of int64
+        What `normalise` returned for the part's length.
+
+    Returns
+    -------
+    int, slice or ndarray of int64
+        The same rows, as the whole numbers them.
+
+    """
+    if isinstance(part, slice):
+        first: int = part.start
+        if isinstance(rows, slice):
+            return slice(first + rows.start, first + rows.stop, rows.step)
+        return first + rows
+    if isinstance(rows, int):
+        return int(part[rows])
+    chosen: numpy.ndarray[Any, numpy.dtype[numpy.int64]] = part[rows]
+    return chosen
+
+
 def own(value: Any) -> Any:
     """Return an item that shares no memory with the container it was taken from.
 
@@ -206,6 +233,8 @@ def take(container: Any, rows: Rows) -> Any:
         the container.
 
     """
+    if isinstance(container, Window):
+        return take(container.container, merge(slice(container.first, container.last), rows))
     if isinstance(container, numpy.ndarray):
         taken = container[rows]
         # Picking by an index array has copied already; a slice or a single row is a window.
@@ -229,3 +258,25 @@ def take(container: Any, rows: Rows) -> Any:
             # It only knows single indices.
             rows = numpy.arange(rows.start, rows.stop, rows.step)
     return [own(container[index]) for index in rows.tolist()]
+
+
+class Window:
+    """Some consecutive rows of a container that cannot be sliced without reading it.
+
+    Parameters
+    ----------
+    container : object
+        It has ``__len__`` and ``__getitem__``.
+    first, last : int
+        The first row, and the row after the last.
+
+    """
+
+    def __init__(self, container: Any, first: int, last: int) -> None:
+        self.container, self.first, self.last = container, first, last
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def __getitem__(self, key: Any) -> Any:
+        return take(self, normalise(key, len(self), "the source"))

@@ -80,8 +80,8 @@ def create_split_array(split_dict: Mapping[str, Mapping[str, Sequence[Any]]]) ->
             ]
         ),
     )
-    for place, (row, (split, source, comment)) in enumerate(zip(rows, texts, strict=True)):
-        array[place] = (split, source, *row[2:6], comment)
+    for place, (row, text) in enumerate(zip(rows, texts, strict=True)):
+        array[place] = (text[0], text[1], *row[2:6], text[2])
     return array
 
 
@@ -191,6 +191,7 @@ def _subset_of(h5file: Any, row: SplitRow) -> Subset:
             h5file.filename,
         )
     length = len(h5file[row.source])
+    bounds: Any
     if row.indices is None:
         first, last, bounds = row.start, row.stop, slice(row.start, row.stop)
         legal = 0 <= first <= last <= length

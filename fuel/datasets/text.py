@@ -7,11 +7,10 @@ lists (see `fuel.transformers`).
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy
 
@@ -215,7 +214,7 @@ class _Lines:
         self._line = 0
         # Where the next line starts, in the units of `tell` of a text file; None: count lines.
         self._offset: int | None = 0
-        self._handle: io.TextIOBase | None = None
+        self._handle: IO[str] | None = None
         self._pid = 0
 
     def __iter__(self) -> _Lines:
@@ -258,12 +257,13 @@ class _Lines:
             self._offset = None
             self._handle.close()
         try:
-            self._handle = open_(self.files[self._file_index], "r", encoding=self.encoding)
+            handle = open_(self.files[self._file_index], "r", encoding=self.encoding)
+            self._handle = handle
             if self._offset is None:
                 for _ in range(self._line):
-                    self._handle.readline()
+                    handle.readline()
             elif self._offset:
-                self._handle.seek(self._offset)
+                handle.seek(self._offset)
         except (OSError, EOFError) as error:
             raise self._unreadable(error) from error
         self._pid = os.getpid()
