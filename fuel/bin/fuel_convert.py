@@ -13,7 +13,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 from fuel.bin import _common
 from fuel.exceptions import MissingInputFiles
@@ -116,14 +116,23 @@ def _convert(arguments: list[str]) -> int:
     try:
         paths = _run(name, functions[name], options, command)
     except MissingInputFiles as error:
-        lines = "\n".join(f"   * {missing}" for missing in error.filenames)
-        parser.error(
-            f"The following required files were not found:\n{lines}\n\n"
-            "Did you forget to run fuel-download?"
-        )
+        _report_missing(parser, error.filenames)
+    except FileNotFoundError as error:
+        folder, missing = os.path.split(os.fsdecode(error.filename or ""))
+        if not missing or os.path.realpath(folder) != os.path.realpath(options["directory"]):
+            raise
+        _report_missing(parser, [missing])
     for path in paths:
         print(f"wrote {path}")
     return 0
+
+
+def _report_missing(parser: argparse.ArgumentParser, filenames: Iterable[str]) -> NoReturn:
+    lines = "\n".join(f"   * {missing}" for missing in filenames)
+    parser.error(
+        f"The following required files were not found:\n{lines}\n\n"
+        "Did you forget to run fuel-download?"
+    )
 
 
 def _place(directory: str, filename: str) -> tuple[str, str]:
