@@ -27,7 +27,7 @@ The settings of the package are:
 
 The file is read when a setting is first needed from it, not when the package is imported, so a
 mistake in it never makes ``import fuel`` fail. Reading it is in `fuel._config_file`, looking for
-data files in `fuel.utils`. There is no module ``fuel.config``: ``fuel.config`` is this object.
+data files in `fuel.utils`; ``fuel.config`` is the object, not a module.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ __all__ = [
     "extra_downloader_converter",
     "multiple_paths_parser",
 ]
-
 
 #: Marks a setting without a default; ``None`` is a value like any other.
 NOT_SET: Any = object()
@@ -486,16 +485,10 @@ config.add_config(
 config.add_config("local_data_path", str, default="", env_var="FUEL_LOCAL_DATA_PATH")
 config.add_config("default_seed", int, default=1)
 config.add_config(
-    "extra_downloaders",
-    extra_downloader_converter,
-    default=[],
-    env_var="FUEL_EXTRA_DOWNLOADERS",
+    "extra_downloaders", extra_downloader_converter, default=[], env_var="FUEL_EXTRA_DOWNLOADERS"
 )
 config.add_config(
-    "extra_converters",
-    extra_downloader_converter,
-    default=[],
-    env_var="FUEL_EXTRA_CONVERTERS",
+    "extra_converters", extra_downloader_converter, default=[], env_var="FUEL_EXTRA_CONVERTERS"
 )
 config.add_config("floatX", str, default="float64", env_var="FUEL_FLOATX")
 config.__dict__["_file_pending"] = True
