@@ -46,8 +46,11 @@ def test_the_options_of_the_commands_are_listed(
     listed = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", part))
     code = f"from fuel.bin.fuel_{command} import main; import sys; main(sys.argv[1:])"
     code = f"try:\n    {code}\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-    helped = fresh_python(code, *([] if command == "info" else ["digits"]), "-h")
-    offered = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", helped)) - {"--help"}
+    helped = fresh_python(code, "-h")
+    if command != "info":
+        helped += fresh_python(code, "digits", "-h")
+    everywhere = {"--help", "--version", "--traceback"}
+    offered = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", helped)) - everywhere
     assert listed == offered
 
 
