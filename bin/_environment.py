@@ -96,9 +96,10 @@ def kernels_line():
 
 
 def _with_newer_python():
+    probe = f"import sys; sys.exit(sys.version_info < {OLDEST})"
     for name in NEWER:
         path = shutil.which(name)
-        if path:
+        if path and subprocess.run([path, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
             return subprocess.run([path] + sys.argv).returncode
     raise Failure(
         "Python {}.{} or newer is needed, this is {}.{} ({}); install a newer one and run it as "
