@@ -136,7 +136,7 @@ def elementwise(step: Any) -> bool:
                 raise ValueError(
                     f"{type(step).__qualname__} declares `elementwise = True` but holds a "
                     f"{type(value).__name__} in {name!r}, whose draws depend on the order of "
-                    "evaluation; draw from `context.rng(self)` in `apply`, or remove the declaration"
+                    "evaluation; draw from `context.rng(self)` in `apply`, or declare nothing"
                 )
     return True
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import collections
 import inspect
+import io
 import json
 import pickle
 import random
@@ -42,6 +43,7 @@ _DEPTH = 4
 #: Larger arrays, in bytes, are compared by shape and type alone.
 _LARGEST_DIGEST = 1 << 26
 _PRIMITIVE = (type(None), bool, int, float, str)
+_MAPPINGS = (dict, collections.OrderedDict, collections.Counter)
 
 
 def _count() -> Iterator[int]:
@@ -71,7 +73,7 @@ def _encode(value: Any, depth: int = 0) -> JSON:
         if type(value) is kind:
             items = sorted(value, key=repr) if kind in (set, frozenset) else value
             return {kind.__name__: [_encode(item, depth + 1) for item in items]}
-    if type(value) in (dict, collections.OrderedDict, collections.Counter):
+    if type(value) in _MAPPINGS:
         pairs = [[_encode(k, depth + 1), _encode(v, depth + 1)] for k, v in value.items()]
         return {type(value).__name__: pairs}
     raise _Opaque
@@ -130,13 +132,9 @@ def _decode(value: JSON) -> Any:
     for kind, make in _CONTAINERS.items():
         if kind in value:
             return make([_decode(item) for item in value[kind]])
-    for name, cls in (
-        ("dict", dict),
-        ("OrderedDict", collections.OrderedDict),
-        ("Counter", collections.Counter),
-    ):
-        if name in value:
-            return cls((_decode(k), _decode(v)) for k, v in value[name])
+    for cls in _MAPPINGS:
+        if cls.__name__ in value:
+            return cls({_decode(k): _decode(v) for k, v in value[cls.__name__]})
     raise StateMismatchError(f"a saved attribute cannot be read: {value!r:.80}")
 
 
@@ -151,6 +149,7 @@ def _followed(value: Any) -> bool:
     """Whether an attribute is an object whose own attributes are to be looked at."""
     return (
         hasattr(value, "__dict__")
+        and type(value) not in _MAPPINGS
         and not hasattr(value, "__next__")
         and not isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType))
     )
@@ -365,6 +364,8 @@ def _mark(value: Any, depth: int = 0) -> JSON:
         return "a generator, not started" if fresh else next(_unlike_any_other)
     if isinstance(value, _PRIMITIVE):
         return repr(value)
+    if isinstance(value, io.IOBase):
+        return [kind, None if value.closed or not value.seekable() else value.tell()]
     if not hasattr(value, "__dict__") or hasattr(value, "__next__"):
         try:
             return digest(pickle.dumps(value, protocol=5))
