@@ -30,7 +30,7 @@ from fuel.utils._failure import unpack_failure
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["ChildProcess"]
+__all__ = ["ChildProcess", "assigned_settings"]
 
 #: Seconds that a child gets to end by itself when it is closed, and again after it was asked to.
 #: An idle child needs some 20 ms; a child that needs longer is busy with what nobody wants.
@@ -129,7 +129,7 @@ class ChildProcess:
         name: str = "worker",
     ) -> None:
         self.name = name
-        self._work = (_assigned_settings(), _generator_states(), target, args)
+        self._work = (assigned_settings(), _generator_states(), target, args)
         self._by_value: set[str] = set()
         self._outcome: BaseException | None = None
         payload = self._dumps(self._work)
@@ -395,7 +395,7 @@ class ChildProcess:
         return WorkerError(f"{self.origin} {how} before its work was done; {hint}")
 
 
-def _assigned_settings() -> dict[str, Any]:
+def assigned_settings() -> dict[str, Any]:
     """Return the settings that the program assigned; the environment passes by itself."""
     from fuel.config_parser import config
 
