@@ -203,16 +203,22 @@ def _final(path: str, staging: str, final: str) -> str:
 def _tag(name: str, path: str, command: str) -> None:
     """Write into a file how it was made."""
     import h5py
+    import numpy
 
     from fuel.converters import __version__ as converters_version
     from fuel.datasets.hdf5 import H5PYDataset
 
     if not os.path.isfile(path):
         raise _common.UserError(f"the converter of {name} did not write {path}, as it says it did")
+    tags = {
+        "h5py_interface_version": H5PYDataset.interface_version,
+        "fuel_convert_version": converters_version,
+        "fuel_convert_command": command,
+    }
     with h5py.File(path, "a") as h5file:
-        h5file.attrs["h5py_interface_version"] = H5PYDataset.interface_version.encode("utf8")
-        h5file.attrs["fuel_convert_version"] = converters_version.encode("utf8")
-        h5file.attrs["fuel_convert_command"] = command.encode("utf8")
+        for key, value in tags.items():
+            # Programs expect bytes back; h5py returns str for anything but this type.
+            h5file.attrs[key] = numpy.bytes_(value.encode("utf8"))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,8 @@ def _fetch(function: Callable[..., Any], options: dict[str, Any]) -> None:
     try:
         function(**options)
     except RequestException as error:
-        address = getattr(getattr(error, "request", None), "url", None) or "the server"
+        known = [getattr(part, "url", None) for part in (error.request, error.response)]
+        address = next(filter(None, known), "the server")
         raise _common.UserError(describe_failure(address, error)) from error
 
 

@@ -130,14 +130,14 @@ def fill_hdf5_file(h5file: Any, data: Iterable[Sequence[Any]]) -> None:
     """
     parts: dict[str, dict[str, tuple[Any, str | None]]] = {}
     lengths: dict[str, dict[str, int]] = {}
-    for split, source, values, *comment in data:
+    for split, source, values, *remark in data:
         array = values if hasattr(values, "dtype") else numpy.asarray(values)
         if split in parts.setdefault(source, {}):
             raise ValueError(
                 f"source {source!r} of split {split!r} is given twice; join the two arrays, or "
                 f"rename one of the splits"
             )
-        parts[source][split] = (array, comment[0] if comment else None)
+        parts[source][split] = (array, remark[0] if remark else None)
         lengths.setdefault(split, {})[source] = len(array)
     _check(parts, lengths)
 

@@ -69,8 +69,11 @@ def request(get: Callable[..., Any], url: str, **headers: str) -> Any:
 
 
 def close(response: Any) -> None:
-    """Close a response (stand-ins for `requests` need not have the method)."""
-    getattr(response, "close", lambda: None)()
+    """Close a response (those of a stand-in for `requests` may have nothing to close)."""
+    try:
+        response.close()
+    except AttributeError:
+        pass
 
 
 def describe_failure(url: str, error: BaseException) -> str:
