@@ -7,7 +7,9 @@
 `fuel.utils._pickling`    `do_not_pickle_attributes`, `lazy_property_factory`
 `fuel.utils._compat`      `remember_cwd`, `buffer_`, warnings about age
 `fuel.utils._overrides`   who wrote a method, this package or a user
-`fuel.utils._process`     child processes that run our own entry point
+`fuel.utils._process`     child processes that run our own entry point (with `_child`, which runs
+                          in them, `_channel`, the messages, and `_failure`, the exceptions)
+`fuel.utils._progress`    progress bars
 `fuel.utils.cache`        copies of data files on a local disk
 `fuel.utils.lock`         locks between processes
 `fuel.utils.disk`         space, and making directories

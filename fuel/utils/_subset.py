@@ -230,7 +230,8 @@ class Subset:
             return slice(self._start + start, self._start + stop, step)
         if isinstance(key, numpy.ndarray):
             if self.is_list:
-                return numpy.asarray(self.list_or_slice, dtype=numpy.int64)[key]
+                members = self.list_or_slice  # not made an array: it may be much longer than key
+                return numpy.array([members[index] for index in key.tolist()], dtype=numpy.int64)
             return key + self._start
         if self.is_list:
             return [self.list_or_slice[index] for index in key]

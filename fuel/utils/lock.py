@@ -341,7 +341,7 @@ def _remove_stale_readlocks(path: str) -> None:
 
 def _is_alive(pid: int) -> bool:
     """Tell whether there is a process of that number on this machine."""
-    if pid <= 0:
+    if not 0 < pid < 2**32:  # no system has larger numbers, and some calls take no more
         return False
     if sys.platform == "win32":
         # There, os.kill(pid, 0) would end the process.
