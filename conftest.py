@@ -1,4 +1,7 @@
-"""What holds for every test and every example in a docstring: nobody's own settings reach them.
+"""What holds for every test and every example in a docstring.
+
+Nobody's own settings reach them, and a run of Hypothesis is the same every time. To let it search
+for new cases: ``pytest --hypothesis-profile search``.
 
 Fixtures for the tests themselves are in `tests/conftest.py`.
 """
@@ -9,8 +12,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import numpy
 import pytest
+
+# How long an example takes decides nothing.
+hypothesis.settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile(
+    "search",
+    parent=hypothesis.settings.get_profile("repeatable"),
+    derandomize=False,
+    max_examples=2000,
+)
+hypothesis.settings.load_profile("repeatable")
 
 # Which kernels are tested is the caller's choice; every other setting is a test's own.
 KEPT = {"FUEL_KERNELS"}
