@@ -8,7 +8,7 @@ original framework (`_shuffled`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fuel.config_parser import config
@@ -39,7 +39,7 @@ class _Permuted:
 
     def _prepare(self, seed: int | None) -> None:
         """Check the indices, and settle the seed."""
-        if isinstance(self.indices, Iterator) or not hasattr(self.indices, "__getitem__"):
+        if not hasattr(self.indices, "__getitem__") or isinstance(self.indices, Mapping):
             raise TypeError(
                 "`examples` must be the number of examples or a sequence of their indices, got "
                 f"{self.indices!r}; make a list of it"
