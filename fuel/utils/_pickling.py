@@ -151,7 +151,8 @@ def do_not_pickle_attributes(*lazy_properties: str) -> Callable[[_Class], _Class
         present = _own_getstate(cls)
         if present is None or hasattr(present, _MARK):
             names = dict.fromkeys((*getattr(present, _MARK, ()), *lazy_properties))
-            cls.__getstate__ = _make_getstate(tuple(names))  # type: ignore[attr-defined]
+            target: Any = cls  # from Python 3.11 on, the method has a type of its own
+            target.__getstate__ = _make_getstate(tuple(names))
         return cls
 
     return wrap_class
