@@ -66,6 +66,9 @@ class LegacyCursor(Cursor):
         self.passes = [start.child(stream) for stream in below]
         if not below:
             start.take_epoch(step)
+        # A subclass of a stream over a dataset reads the dataset's state from the stream.
+        begin = getattr(step, "_begin_pass", None)
+        self.state = None if begin is None else begin()
         super().__init__(start, step)
         self.inner: Cursor | None = None
         self.count = 0
@@ -105,6 +108,10 @@ class LegacyCursor(Cursor):
 
     def tell(self) -> JSON:
         """Describe the place: that of the children, or of the built-in part over them."""
+        if self.state is not None:
+            raise NeedsReplay(
+                f"{type(self.step).__name__} reads a dataset that moves on with every call"
+            )
         mark: dict[str, JSON] = {"count": self.count, "number": self.number}
         if self.requests is not None:
             mark["own"] = self.requests.tell()

@@ -13,7 +13,7 @@ from fuel.state.hidden import Memory
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours, overridden
 
-__all__ = ["capture", "restore", "watch"]
+__all__ = ["capture", "remembers", "restore", "watch"]
 
 #: Attributes of streams that the plan looks after itself.
 _PLUMBING = frozenset(
@@ -97,6 +97,23 @@ def _own_methods(obj: Any) -> tuple[Any, Any] | None:
         return None
     save, load = (getattr(obj, name, None) for name in names)
     return (save, load) if callable(save) and callable(load) else None
+
+
+def remembers(stream: Any) -> bool:
+    """Tell whether anything below a stream is watched, so that it may remember something.
+
+    Parameters
+    ----------
+    stream : stream
+        The top of a chain.
+
+    Returns
+    -------
+    bool
+        False where every step, function and dataset is known to remember nothing.
+
+    """
+    return bool(_watched(stream))
 
 
 def watch(stream: Any) -> None:

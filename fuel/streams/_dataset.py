@@ -159,7 +159,7 @@ class DataStream(AbstractDataStream):
             self._fresh_state = False
             return self.data_state
         earlier = self._live
-        if self.data_state is not None and earlier is not None and not earlier.finished:
+        if self.data_state is not None and not getattr(earlier, "finished", True):
             # The earlier pass may still be read: it keeps its state, this one gets another.
             self.data_state = self.dataset.open()
         else:

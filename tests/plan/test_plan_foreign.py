@@ -363,3 +363,27 @@ def test_iterable_sources_are_resumed():
     assert_resumes_everywhere(
         lambda: Negate(DataStream(IterableDataset({"x": list(range(5)), "y": [0.5] * 5})))
     )
+
+
+class Shifted(DataStream):
+    """A stream over a dataset whose ``get_data`` a user wrote."""
+
+    def get_data(self, request=None):
+        return tuple(column + 100 for column in super().get_data(request))
+
+
+class TestShifted(StreamContract):
+    independent = False
+    max_state_bytes = None
+
+    def make_stream(self):
+        dataset = IndexableDataset({"x": numpy.arange(7)})
+        return Shifted(dataset, iteration_scheme=ShuffledScheme(7, 2))
+
+
+class TestShiftedIterable(StreamContract):
+    independent = False
+    max_state_bytes = None
+
+    def make_stream(self):
+        return Shifted(IterableDataset({"x": list(range(5))}))
