@@ -8,7 +8,7 @@ epoch iterator runs on it.
 - `fuel.plan._context`: what travels beside the data (epoch, ordinals) and hands out generators;
 - `fuel.plan._cursor`: one pass of one step, and the steps that change no counts;
 - `fuel.plan._source`: one pass over a dataset;
-- `fuel.plan._foreign`: steps that users wrote the old way;
+- `fuel.plan._foreign`, `_given`: steps that users wrote the old way;
 - `fuel.plan._memory`: what users' steps remember between calls;
 - `fuel.plan._run`: one epoch of a whole chain: started, positioned, described, resumed;
 - `fuel.plan._explain`: the plan as text.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fuel.exceptions import AxisLabelsMismatchError, IteratorInvalidatedError
 from fuel.iterator import DataIterator
 from fuel.plan import Context, Cursor, MapCursor
+from fuel.plan._given import over_given
 from fuel.state import plain
 from fuel.streams._base import AbstractDataStream
 from fuel.typing import JSON
@@ -156,7 +157,7 @@ class Transformer(AbstractDataStream):
         given = self.__dict__.get("_child_epoch_iterator")
         live = self._live
         if given is not None and (live is None or getattr(live, "given", None) is not given):
-            live = _over_given(self, given)
+            live = over_given(self, given)
         if live is None:
             raise IteratorInvalidatedError(
                 f"{type(self).__name__}.get_data was called before an epoch was started; call "
@@ -277,59 +278,6 @@ def _count(stream: Any, what: str) -> int | None:
         return None
     count: int | None = getattr(stream, what, lambda: None)()
     return count
-
-
-class _GivenStart:
-    """Starts a step on an iterator that somebody assigned to ``child_epoch_iterator``."""
-
-    def __init__(self, step: Any, given: Any) -> None:
-        self.epoch = 0
-        self.draws = None
-        self._given = given
-        self._step = step
-
-    def child(self, stream: Any) -> Any:
-        return _GivenCursor(self._given)
-
-    def requests(self, scheme: Any) -> None:
-        return None
-
-    def attach(self, cursor: Any, step: Any) -> None:
-        cursor.given = self._given
-        step.__dict__["_live"] = cursor
-
-    def take_epoch(self, stream: Any) -> None:
-        return None
-
-
-class _GivenCursor:
-    """Lets an assigned iterator pass for a cursor."""
-
-    requests = None
-
-    def __init__(self, given: Any) -> None:
-        self.given = given
-        self.context = Context(0)
-        self.count = 0
-
-    def __next__(self) -> Any:
-        data = next(self.given)
-        self.context = Context(0, self.count)
-        self.count += 1
-        return data
-
-    def tell(self) -> JSON:
-        return None
-
-    def children(self) -> list[Any]:
-        return []
-
-    def close(self) -> None:
-        return None
-
-
-def _over_given(step: Any, given: Any) -> Any:
-    return step._make_cursor(_GivenStart(step, given))
 
 
 class AgnosticTransformer(Transformer, ABC):
