@@ -38,7 +38,7 @@ DIRECTIVES = {
 
 # No -march=native (a wheel must run elsewhere), no -ffast-math, and no contraction of a*b+c into
 # one rounding: the compiled kernels equal their NumPy twins bit for bit.
-UNIX_FLAGS = ["-O3", "-ffp-contract=off"]
+UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-g" if DEBUG else "-g0"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 
 
