@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from fuel.exceptions import StorageError
+from fuel.utils._paths import DataFileNotFoundError
 
-__all__ = ["HandleTable", "References", "diagnose", "open_hdf5", "storage_error"]
+__all__ = ["HandleTable", "References", "open_hdf5", "opening_error"]
 
 #: Real path, device, file number, driver: a file that was replaced under its name is another one.
 _Key: TypeAlias = tuple[Any, ...]
@@ -50,17 +51,10 @@ def open_hdf5(path: str, driver: str | None = None) -> Any:
     try:
         return h5py.File(path, "r", driver=driver)
     except OSError as error:
-        raise storage_error(f"{path!r} cannot be opened: {diagnose(path, error)}", path) from error
+        raise opening_error(path, error) from error
 
 
-def storage_error(message: str, path: str | None = None) -> StorageError:
-    """Make an error about a file; programs that catch OSError may look at its `filename`."""
-    error = StorageError(message)
-    error.filename = path
-    return error
-
-
-def diagnose(path: str, error: Exception) -> str:
+def opening_error(path: str, error: Exception) -> StorageError:
     """Say what is wrong with a file that HDF5 refused, and what to do about it.
 
     Parameters
@@ -72,10 +66,15 @@ def diagnose(path: str, error: Exception) -> str:
 
     Returns
     -------
-    str
-        The end of a message that begins with the name of the file.
+    StorageError
+        To be raised; a FileNotFoundError too, where there is no such file.
 
     """
+    kind = StorageError if os.path.exists(path) else DataFileNotFoundError
+    return kind(f"{path!r} cannot be opened: {_diagnose(path, error)}")
+
+
+def _diagnose(path: str, error: Exception) -> str:
     reason = str(error)
     if not os.path.exists(path):
         return (

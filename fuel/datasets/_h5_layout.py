@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fuel.datasets._h5_handles import storage_error
+import numpy
+
 from fuel.datasets._splits import all_sources, all_splits, provided_sources
+from fuel.exceptions import StorageError
 from fuel.typing import Spec
 
 __all__ = [
@@ -90,10 +92,9 @@ def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[st
             )
         sources = plain_sources(h5file)
         if not sources:
-            raise storage_error(
+            raise StorageError(
                 f"{name!r} contains no dataset with examples; the file is empty or was not "
-                "finished: make it again",
-                name,
+                "finished: make it again"
             )
         return sources
     which_sets = tuple(which_sets)
@@ -177,10 +178,10 @@ def specs_of(h5file: Any, sources: Iterable[str]) -> dict[str, Spec]:
         dataset = h5file[name]
         shape, dtype = dataset.shape[1:], dataset.dtype
         shapes, base = shapes_of(dataset), h5py.check_vlen_dtype(dtype)
-        if base is not None:
+        if isinstance(base, numpy.dtype):
+            # Strings of variable length are Python objects instead.
             axes = 1 if shapes is None else shapes.shape[1]
             specs[name] = Spec((*shape, *[None] * axes), base)
         else:
-            # Strings of variable length are Python objects.
             specs[name] = Spec(shape, None if dtype.kind == "O" else dtype)
     return specs

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from fuel.datasets import _h5_layout, _splits
 from fuel.datasets._h5_attributes import LazyAttributes
-from fuel.datasets._h5_handles import HandleTable, References, storage_error
+from fuel.datasets._h5_handles import HandleTable, References
 from fuel.datasets._h5_read import part_of, read_rows, reshaped
 from fuel.datasets._requests import merge, normalise, take
+from fuel.exceptions import StorageError
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
 from fuel.utils._subset import Subset
@@ -388,9 +389,7 @@ class H5PYDataset(LazyAttributes):
         handle = self._usable_external_handle() or self._references.handle
         if handle:
             return handle
-        raise storage_error(
-            f"{self.path!r} is not open; call `open()` of the dataset first", self.path
-        )
+        raise StorageError(f"{self.path!r} is not open; call `open()` of the dataset first")
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy
 
 from fuel.datasets._dataset import Dataset
-from fuel.datasets._h5_handles import diagnose, storage_error
+from fuel.datasets._h5_handles import opening_error
 from fuel.datasets._requests import Rows, merge, normalise, take
+from fuel.exceptions import StorageError
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
 from fuel.utils._pickling import do_not_pickle_attributes
@@ -136,18 +137,15 @@ class PytablesDataset(Dataset):
         try:
             h5file = tables.open_file(path, mode="r")
         except (OSError, tables.HDF5ExtError, ValueError) as error:
-            raise storage_error(
-                f"{path!r} cannot be opened: {diagnose(path, error)}", path
-            ) from error
+            raise opening_error(path, error) from error
         try:
             nodes = [h5file.get_node(f"/{self.data_node}/{name}") for name in self.sources_in_file]
         except tables.NoSuchNodeError as error:
             h5file.close()
-            raise storage_error(
+            raise StorageError(
                 f"{path!r} does not have the nodes {self.sources_in_file} in the group "
                 f"{self.data_node!r}: {error}; set `data_node` and `sources_in_file` to what the "
-                "file has (`ptdump` shows it)",
-                path,
+                "file has (`ptdump` shows it)"
             ) from error
         self.h5file, self.nodes, self._pid = h5file, nodes, os.getpid()
         weakref.finalize(self, _close, h5file, os.getpid())

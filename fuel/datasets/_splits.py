@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from fuel.datasets._h5_handles import storage_error
+from fuel.exceptions import StorageError
 from fuel.utils._subset import Subset
 
 __all__ = [
@@ -108,11 +108,10 @@ def read_splits(h5file: Any) -> list[SplitRow]:
         return []
     array = numpy.asarray(h5file.attrs["split"])
     if array.dtype.names is None or not set(_FIELDS) <= set(array.dtype.names) or array.ndim != 1:
-        raise storage_error(
+        raise StorageError(
             f"the `split` attribute of {h5file.filename!r} must be a one-dimensional array with "
             f"the fields {_FIELDS}, got {array.ndim} dimensions of type {array.dtype}; write it "
-            "with `H5PYDataset.create_split_array`",
-            h5file.filename,
+            "with `H5PYDataset.create_split_array`"
         )
     return [
         SplitRow(
@@ -185,10 +184,9 @@ def subsets_of(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> li
 def _subset_of(h5file: Any, row: SplitRow) -> Subset:
     where = f"split {row.split!r} of source {row.source!r} in {h5file.filename!r}"
     if row.source not in h5file:
-        raise storage_error(
+        raise StorageError(
             f"{where} refers to data that the file does not have: it contains {sorted(h5file)}; "
-            "the file is incomplete: make it again",
-            h5file.filename,
+            "the file is incomplete: make it again"
         )
     length = len(h5file[row.source])
     bounds: Any
@@ -200,18 +198,16 @@ def _subset_of(h5file: Any, row: SplitRow) -> Subset:
         if not len(bounds):
             return Subset.empty_subset(length)
         if bounds.dtype.kind not in "iu":
-            raise storage_error(
+            raise StorageError(
                 f"{where} takes its row numbers from {h5file[row.indices].name!r}, whose type is "
-                f"{bounds.dtype}; row numbers must be integers",
-                h5file.filename,
+                f"{bounds.dtype}; row numbers must be integers"
             )
         first, last = int(bounds.min()), int(bounds.max()) + 1
         legal = 0 <= first <= last <= length
     if not legal:
-        raise storage_error(
+        raise StorageError(
             f"{where} covers rows {first} to {last}, but the source has {length} rows; the file "
-            "is incomplete or was written wrongly: make it again",
-            h5file.filename,
+            "is incomplete or was written wrongly: make it again"
         )
     if first == last:
         return Subset.empty_subset(length)

@@ -17,6 +17,7 @@ import numpy
 from fuel.datasets._dataset import Dataset
 from fuel.exceptions import StorageError
 from fuel.typing import JSON, Request, Spec
+from fuel.utils._paths import DataFileNotFoundError
 from fuel.utils.formats import open_
 
 __all__ = ["TextFile"]
@@ -244,7 +245,8 @@ class _Lines:
 
     def _unreadable(self, error: Exception) -> StorageError:
         path = self.files[self._file_index]
-        return StorageError(
+        kind = DataFileNotFoundError if isinstance(error, FileNotFoundError) else StorageError
+        return kind(
             f"{path!r} cannot be read after line {self._line}: {error}; check that the file is "
             "there, complete and readable"
         )

@@ -34,7 +34,7 @@ def test_chosen_sources_are_kept_in_order_as_a_tuple():
 
 @pytest.mark.parametrize("sources", [(), ("d",), ("a", "d"), "a", ""])
 def test_sources_must_be_some_of_those_provided(sources):
-    with pytest.raises(ValueError, match="unable to provide requested sources.*'a', 'b', 'c'"):
+    with pytest.raises(ValueError, match=r"unable to provide requested sources.*'a', 'b', 'c'"):
         Numbers(sources=sources)
 
 
@@ -151,9 +151,7 @@ def test_get_example_stream_uses_the_example_scheme():
 
 def test_repr_shows_class_sources_examples_and_shapes():
     dataset = IndexableDataset({"x": numpy.zeros((8, 2, 3), "float32"), "y": list("abcdefgh")})
-    assert repr(dataset) == (
-        "<IndexableDataset: 8 examples; sources: x (2, 3) float32, y>"
-    )
+    assert repr(dataset) == ("<IndexableDataset: 8 examples; sources: x (2, 3) float32, y>")
 
 
 def test_repr_never_raises():
@@ -171,7 +169,7 @@ def test_the_face_names_what_it_has():
         assert name in fuel.datasets.__all__
         assert name in dir(fuel.datasets)
         assert getattr(fuel.datasets, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'Nonsense'"):
         _ = fuel.datasets.Nonsense
 
 
@@ -189,7 +187,9 @@ def test_importing_datasets_in_memory_loads_no_file_library():
 
 
 def test_importing_the_hdf5_classes_loads_no_file_library():
-    program = "import sys, fuel.datasets.hdf5; print('h5py' in sys.modules, 'tables' in sys.modules)"
+    program = (
+        "import sys, fuel.datasets.hdf5; print('h5py' in sys.modules, 'tables' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

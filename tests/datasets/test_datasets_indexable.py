@@ -106,12 +106,12 @@ def test_sources_are_attributes():
     dataset = IndexableDataset({"features": features, "targets": [1, 2, 3, 4]}, stop=3)
     assert numpy.array_equal(dataset.features, features[:3])
     assert dataset.targets == [1, 2, 3]
-    with pytest.raises(AttributeError, match="no attribute 'labels'.*'features', 'targets'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'labels'.*'features', 'targets'"):
         _ = dataset.labels
 
 
 def test_unequal_lengths_are_refused():
-    with pytest.raises(ValueError, match="same length, got {'a': 2, 'b': 3}"):
+    with pytest.raises(ValueError, match=r"same length, got {'a': 2, 'b': 3}"):
         IndexableDataset({"a": [1, 2], "b": [1, 2, 3]})
 
 

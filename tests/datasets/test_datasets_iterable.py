@@ -73,7 +73,7 @@ def test_something_that_is_not_iterable_is_refused_by_name():
 
 
 def test_unequal_lengths_are_refused_where_they_are_known():
-    with pytest.raises(ValueError, match="same length, got {'a': 2, 'b': 3}"):
+    with pytest.raises(ValueError, match=r"same length, got {'a': 2, 'b': 3}"):
         IterableDataset({"a": [1, 2], "b": [1, 2, 3]})
     dataset = IterableDataset({"a": [1, 2], "b": Countdown()})
     assert read(dataset, dataset.open()) == [(1, 3), (2, 2)]
@@ -105,7 +105,9 @@ def test_states_do_not_disturb_each_other():
 
 @pytest.mark.parametrize("done", range(4))
 def test_a_walk_pickles_at_every_point(done):
-    dataset = IterableDataset({"a": numpy.arange(3), "b": Countdown(), "c": {"x": 1, "y": 2, "z": 3}})
+    dataset = IterableDataset(
+        {"a": numpy.arange(3), "b": Countdown(), "c": {"x": 1, "y": 2, "z": 3}}
+    )
     state = dataset.open()
     for _ in range(done):
         dataset.get_data(state)
