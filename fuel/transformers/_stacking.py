@@ -1,0 +1,101 @@
+"""One collection from several examples: an array where they agree in shape, else an object array.
+
+Used by the transformers that put examples together (`Batch`, `Cache`) and by those that must not
+fall over batches put together so (`Flatten`, `ScaleAndShift`, `Cast`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+__all__ = ["as_batch", "is_ragged", "object_array", "stack"]
+
+
+def object_array(items: Sequence[Any]) -> Any:
+    """Return a one-dimensional array that holds objects as they are.
+
+    Parameters
+    ----------
+    items : sequence
+        The objects.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), dtype object
+        The objects, none of them converted.
+
+    """
+    array = numpy.empty(len(items), dtype=object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+def stack(items: Sequence[Any]) -> Any:
+    """Return examples as one array.
+
+    Parameters
+    ----------
+    items : sequence
+        The data of one source, example by example.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, ...)
+        What ``numpy.asarray`` makes of them; where it cannot, because their shapes differ, or
+        would change them (it drops zeros at the end of byte strings), an object array of shape
+        (n,).
+
+    """
+    try:
+        array = numpy.asarray(items)
+    except ValueError:
+        return object_array(items)
+    if array.dtype.kind in "SU" and array.ndim == 1:
+        zero: Any = b"\0" if array.dtype.kind == "S" else "\0"
+        if any(isinstance(item, type(zero)) and item.endswith(zero) for item in items):
+            return object_array(items)
+    return array
+
+
+def as_batch(batch: Any) -> Any:
+    """Return a batch of one source as an array.
+
+    Parameters
+    ----------
+    batch : array_like
+        An array, or the examples in a list.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, ...)
+        The array itself, or the examples stacked.
+
+    """
+    if isinstance(batch, (list, tuple)):
+        return stack(batch)
+    return numpy.asarray(batch)
+
+
+def is_ragged(array: Any) -> bool:
+    """Tell whether an array holds examples of unequal shapes.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        A batch of one source.
+
+    Returns
+    -------
+    bool
+        True for a one-dimensional object array with an entry that is an array or a sequence.
+
+    """
+    return bool(
+        array.dtype == object
+        and array.ndim == 1
+        and any(isinstance(item, (numpy.ndarray, list, tuple)) for item in array)
+    )
