@@ -277,3 +277,20 @@ def test_an_error_in_a_converter_reaches_a_calling_program(plugin: Callable[...,
     with pytest.raises(KeyError):
         main(["buggy"])
     assert os.listdir() == []
+
+
+def test_on_the_command_line_a_conflict_is_a_plain_line(
+    plugin: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plugin("digits", old_style)
+    monkeypatch.setattr(sys, "argv", ["fuel-convert", "digits"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == (
+        "fuel-convert: error: extra converters conflict in name with built-in converters: "
+        "'digits' is in my_fuel_converters and in fuel.converters; rename it there, or take the "
+        "module out of `extra_converters`\n"
+    )

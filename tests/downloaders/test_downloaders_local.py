@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 import fuel.downloaders.base
-from fuel.downloaders import all_downloaders, base, digits, iris
+from fuel.downloaders import _transfer, all_downloaders, base, digits, iris
 from fuel.downloaders.packaged import check_file, take_packaged
 from fuel.exceptions import StorageError
 from fuel.manifests import MANIFESTS, DataFile, Manifest, file_at
@@ -135,3 +135,16 @@ def test_a_file_of_unknown_checksum_is_judged_by_its_form(tmp_path: Path) -> Non
     Path(path).write_text("<!DOCTYPE html>\n<p>Log in first, please")
     with pytest.raises(StorageError, match=r"line 1 has 1 fields instead of 65.*DOCTYPE"):
         check_file(file, path)
+
+
+def test_a_body_shorter_than_announced_is_refused_whatever_the_http_library_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_transfer, "RETRY_DELAYS_S", (0.0, 0.0, 0.0))
+    with mock.patch("fuel.downloaders.base.requests") as requests:
+        response = requests.get.return_value
+        response.headers = {"content-length": "100"}
+        response.iter_content.side_effect = lambda size: iter([b"0123456789"])
+        with pytest.raises(StorageError, match="ended after 10 bytes of 100"):
+            base.default_downloader(str(tmp_path), ["http://example.invalid/x"], ["x"])
+    assert os.listdir(tmp_path) == []
