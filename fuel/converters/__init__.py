@@ -3,6 +3,12 @@
 `all_converters` is what ``fuel-convert`` knows: pairs of a name and a function that fills the
 parser of a sub-command and returns the function to call. Other packages offer the same tuple.
 
+``fuel-convert`` calls that function with ``directory``, ``output_directory``, the options of its
+sub-command and, only if the user gave one, ``output_filename``; it returns a tuple of the paths
+that it wrote. What it gets as ``output_directory`` is a new, empty directory beside the final
+places, so that a failure destroys nothing. A converter that continues an output of an earlier run
+says so with an attribute (``convert.in_place = True``) and gets the user's directory itself.
+
 - `base`: the functions that converters are made of
 - `iris`, `digits`: one module a data set
 """
