@@ -152,8 +152,13 @@ def _install(extras, require_kernels):
     say(f"installing Fuel{what} (a minute or two the first time)")
     target = ".[{}]".format(",".join(extras)) if extras else "."
     command = [str(python()), "-m", "pip", "install", "--disable-pip-version-check"]
-    command += ["--no-input", "--editable", target]
-    environment = clean_environment(FUEL_REQUIRE_EXTENSIONS="1" if require_kernels else "0")
+    # Compiling every module of every package ahead takes longer than installing them; Python
+    # compiles those that are used. (The variable says the same to the pip that pip starts for the
+    # build: it names the value of `compile`.)
+    command += ["--no-compile", "--no-input", "--editable", target]
+    environment = clean_environment(
+        FUEL_REQUIRE_EXTENSIONS="1" if require_kernels else "0", PIP_NO_COMPILE="0"
+    )
     with open(str(LOG), "w", encoding="utf-8") as log:
         code = subprocess.run(
             command, cwd=str(ROOT), env=environment, stdout=log, stderr=subprocess.STDOUT
