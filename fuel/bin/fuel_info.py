@@ -297,9 +297,10 @@ def _settings_text(found: dict[str, Any]) -> str:
         *_table([[topic, form] for topic, form in found["kernels"].items()] or [["none"]]),
         "",
     ]
-    for name, line in found["settings"].items():
-        if line["error"]:
-            lines += [f"{name}: {line['error']}", ""]
+    # A damaged file is the same error for every setting.
+    for error in dict.fromkeys(line["error"] for line in found["settings"].values()):
+        if error:
+            lines += [f"Problem: {' '.join(error.split())}", ""]
     return "\n".join(lines)
 
 

@@ -217,3 +217,18 @@ def test_an_unusable_setting_is_explained_beside_the_others(
     said = capsys.readouterr().out
     assert "(unusable)" in said and "many" in said
     assert re.search(r"\n    other +2 +default\n", said)
+
+
+def test_a_problem_that_settings_share_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fuel.config_parser import Configuration, SettingDescription
+
+    fresh = Configuration()
+    damaged = [SettingDescription(key, None, "not set", None, "not\n YAML") for key in "ab"]
+    object.__setattr__(fresh, "describe", lambda: damaged)
+    monkeypatch.setattr("fuel.bin.fuel_info.config", fresh)
+    main(["--config"])
+    said = capsys.readouterr().out
+    assert said.count("Problem: not YAML\n") == 1
+    assert said.count("(unusable)") == 2
