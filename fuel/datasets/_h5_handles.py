@@ -75,7 +75,10 @@ def opening_error(path: str, error: Exception) -> StorageError:
 
 
 def _diagnose(path: str, error: Exception) -> str:
-    reason = str(error)
+    everything = str(error)
+    # PyTables gives the whole trace through the library: its innermost entry is the last one.
+    lines = [line.strip() for line in everything.partition("End of HDF5")[0].splitlines()]
+    reason = next(line for line in [*reversed(lines), "no reason was given"] if line)
     if not os.path.exists(path):
         return (
             "there is no such file; check the path (relative paths start at "
@@ -85,22 +88,22 @@ def _diagnose(path: str, error: Exception) -> str:
         return "it is a directory; give the path of the HDF5 file inside"
     if not os.access(path, os.R_OK):
         return "permission to read it is missing; change its permissions or its owner"
-    if "truncated file" in reason:
+    if "truncated file" in everything:
         return (
             "the file is truncated, so copying, downloading or writing it was cut short "
             f"({reason}); make it again"
         )
-    if "lock" in reason or "already open" in reason:
-        return (
-            f"it is open for writing elsewhere ({reason}); close it there, or set the "
-            "environment variable HDF5_USE_FILE_LOCKING=FALSE if the file system has no locks"
-        )
-    if "signature not found" in reason:
+    if "signature not found" in everything:
         with open(path, "rb") as file:
             start = file.read(16)
         return (
             f"it is not an HDF5 file (it begins with {start!r} and has "
             f"{os.path.getsize(path)} bytes); convert the data first, or check the path"
+        )
+    if "unable to lock" in everything or "already open" in everything:
+        return (
+            f"it is open for writing elsewhere ({reason}); close it there, or set the "
+            "environment variable HDF5_USE_FILE_LOCKING=FALSE if the file system has no locks"
         )
     return f"{reason}; the file may be damaged: make it again"
 

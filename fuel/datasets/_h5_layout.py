@@ -118,6 +118,13 @@ def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[st
             + ", ".join(f"{split!r} provides {sources}" for split, sources in provided.items())
             + "; read them one at a time"
         )
+    missing = sorted(source for source in common if source not in h5file)
+    if missing:
+        raise StorageError(
+            f"the splits of {name!r} refer to data that the file does not have: {missing}; it "
+            "contains "
+            f"{plain_sources(h5file)}: the file is incomplete, make it again"
+        )
     return tuple(sorted(common))
 
 

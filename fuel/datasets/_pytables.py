@@ -217,7 +217,13 @@ def _read(node: Any, rows: Rows) -> Any:
     unique, places = numpy.unique(rows, return_inverse=True)
     first, last = int(unique[0]), int(unique[-1])
     gapless = last - first + 1 == len(unique)
-    data = node[first : last + 1] if gapless else node[unique.tolist()]
+    if gapless:
+        data = node[first : last + 1]
+    elif node._c_classid in ("TABLE", "VLARRAY"):
+        data = node[unique.tolist()]
+    else:
+        # A bare list would name elements, one coordinate for each axis.
+        data = node[(unique.tolist(), *[slice(None)] * (node.ndim - 1))]
     return take(data, places.reshape(-1))
 
 

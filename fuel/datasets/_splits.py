@@ -185,8 +185,8 @@ def _subset_of(h5file: Any, row: SplitRow) -> Subset:
     where = f"split {row.split!r} of source {row.source!r} in {h5file.filename!r}"
     if row.source not in h5file:
         raise StorageError(
-            f"{where} refers to data that the file does not have: it contains {sorted(h5file)}; "
-            "the file is incomplete: make it again"
+            f"{where} refers to data that the file does not have; it contains {sorted(h5file)}: "
+            "the file is incomplete, make it again"
         )
     length = len(h5file[row.source])
     bounds: Any
