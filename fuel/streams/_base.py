@@ -6,6 +6,7 @@ evaluated is in `fuel.plan`.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -77,16 +78,12 @@ class AbstractDataStream(ABC):
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"`name` must be a string, got {name!r:.80}; leave it out for none")
-        if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
-            raise ValueError(
-                f"`seed` must be an integer, got {seed!r:.80}; leave it out for the stream's seed"
-            )
         self.iteration_scheme = iteration_scheme
         self.axis_labels = axis_labels
         if name is not None:
             self._step_name = name
         if seed is not None:
-            self._step_seed = seed.__index__()
+            self._step_seed = _checked_seed(seed)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -324,3 +321,14 @@ class AbstractDataStream(ABC):
         except ValueError:
             kind = "unknown items"
         return f"<{self._describe()}: {kind} of {sources}>"
+
+
+def _checked_seed(seed: Any) -> int:
+    try:
+        if isinstance(seed, bool):
+            raise TypeError
+        return operator.index(seed)
+    except TypeError:
+        raise ValueError(
+            f"`seed` must be an integer, got {seed!r:.80}; leave it out for the stream's seed"
+        ) from None
