@@ -145,6 +145,7 @@ class ConcatenatedRequests(RequestIterator):
 
     def __init__(self, parts: list[RequestIterator]) -> None:
         self._parts = parts
+        self._beginnings = [part.tell() for part in parts]
         self._index = 0
         self._before = 0  # examples requested by the parts that have ended
 
@@ -194,6 +195,9 @@ class ConcatenatedRequests(RequestIterator):
         self._index = index
         if index < len(self._parts):
             self._parts[index].seek(inner)
+        for part, beginning in list(zip(self._parts, self._beginnings, strict=True))[index + 1 :]:
+            if part.tell() != beginning:
+                part.seek(beginning)
 
 
 _KINDS = {True: "examples", False: "batches"}

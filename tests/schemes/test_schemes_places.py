@@ -115,6 +115,23 @@ def test_going_on_from_every_pickle_equals_going_on(name):
             assert list(start_requests(scheme, later)) == whole[later]
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in SCHEMES if "one-shot" not in name and "nested" not in name]
+)
+def test_one_iterator_goes_back_and_forth(name):
+    requests = start_requests(SCHEMES[name](), 0)
+    whole, marks = [], [requests.tell()]
+    for request in requests:
+        whole.append(request)
+        marks.append(requests.tell())
+    order = list(range(len(marks)))
+    for done in [*reversed(order), *order, *order[::2], *order[::-3]]:
+        requests.seek(marks[done])
+        assert requests.tell() == marks[done]
+        following = whole[done : done + 2]
+        assert [next(requests) for _ in following] == following
+
+
 @pytest.mark.parametrize("name", SCHEMES)
 def test_positions_count_examples(name):
     scheme = SCHEMES[name]()
