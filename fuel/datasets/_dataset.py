@@ -106,6 +106,10 @@ class Dataset(ABC):
 
     @sources.setter
     def sources(self, sources: Iterable[str]) -> None:
+        if isinstance(sources, str):
+            raise ValueError(
+                f"`sources` must be a tuple of names, got {sources!r}; write ({sources!r},)"
+            )
         self._sources: Sources = tuple(sources)
 
     @property

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy
 
-from fuel.datasets._splits import all_sources, all_splits, provided_sources
+from fuel.datasets._splits import get_all_splits, get_provided_sources, read_splits
 from fuel.exceptions import StorageError
 from fuel.typing import Spec
 
 __all__ = [
-    "available_sources",
-    "axis_labels_of",
+    "get_all_sources",
+    "get_axis_labels",
+    "get_vlen_sources",
     "plain_sources",
     "shapes_of",
     "sources_of_splits",
     "specs_of",
-    "vlen_sources_of",
 ]
 
 
@@ -52,11 +52,27 @@ def plain_sources(h5file: Any) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def available_sources(h5file: Any) -> tuple[str, ...]:
-    """List the sources of a file: those that its splits name, or without splits all there are."""
+def get_all_sources(h5file: Any) -> tuple[str, ...]:
+    """List the sources of a file.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+
+    Returns
+    -------
+    tuple of str
+        Their names, sorted: those that its splits name, without splits all datasets in it.
+
+    """
     if "split" in h5file.attrs:
-        return tuple(name for name in all_sources(h5file) if name in h5file)
+        return tuple(sorted({row.source for row in read_splits(h5file)}))
     return plain_sources(h5file)
+
+
+def _present_sources(h5file: Any) -> list[str]:
+    return [name for name in get_all_sources(h5file) if name in h5file]
 
 
 def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[str, ...]:
@@ -83,7 +99,7 @@ def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[st
         If the file contains no data.
 
     """
-    name, splits = h5file.filename, all_splits(h5file)
+    name, splits = h5file.filename, get_all_splits(h5file)
     if which_sets is None:
         if "split" in h5file.attrs:
             raise ValueError(
@@ -110,7 +126,7 @@ def sources_of_splits(h5file: Any, which_sets: Iterable[str] | None) -> tuple[st
             f"`which_sets` must name splits of {name!r}, got {which_sets}; the available splits "
             f"are {splits}"
         )
-    provided = {split: provided_sources(h5file, split) for split in which_sets}
+    provided = {split: get_provided_sources(h5file, split) for split in which_sets}
     common = set.intersection(*map(set, provided.values()))
     if not common:
         raise ValueError(
@@ -145,10 +161,27 @@ def shapes_of(dataset: Any, what: str = "shapes") -> Any:
     return dimension[what] if what in dimension.keys() else None  # noqa: SIM118 - no mapping
 
 
-def vlen_sources_of(h5file: Any) -> tuple[str, ...]:
-    """List the sources of variable length, see `H5PYDataset.get_vlen_sources`."""
+def get_vlen_sources(h5file: Any) -> tuple[str, ...]:
+    """List the sources whose examples have different shapes.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+
+    Returns
+    -------
+    tuple of str
+        Their names, sorted.
+
+    Raises
+    ------
+    ValueError
+        If such a source has more than one dimension.
+
+    """
     names = []
-    for name in available_sources(h5file):
+    for name in _present_sources(h5file):
         dataset = h5file[name]
         if shapes_of(dataset) is not None:
             if len(dataset.shape) > 1:
@@ -160,10 +193,22 @@ def vlen_sources_of(h5file: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def axis_labels_of(h5file: Any) -> dict[str, tuple[str, ...] | None]:
-    """Read the axis labels of all sources, see `H5PYDataset.get_axis_labels`."""
+def get_axis_labels(h5file: Any) -> dict[str, tuple[str, ...] | None]:
+    """Read the axis labels of all sources in a file.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+
+    Returns
+    -------
+    dict
+        Maps the name of each source to a tuple of labels, or to None if it has none.
+
+    """
     labels: dict[str, tuple[str, ...] | None] = {}
-    for name in available_sources(h5file):
+    for name in _present_sources(h5file):
         dataset = h5file[name]
         found = [dimension.label for dimension in dataset.dims]
         inner = shapes_of(dataset, "shape_labels")

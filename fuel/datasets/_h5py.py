@@ -8,7 +8,7 @@ requests are legal.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +159,7 @@ class H5PYDataset(LazyAttributes):
         self.load_in_memory = load_in_memory
         with self._reading():
             self._parse_dataset_info()
-            kwargs.setdefault("axis_labels", self.default_axis_labels)
+            kwargs.setdefault("axis_labels", dict(self.default_axis_labels))
             super().__init__(**kwargs)
             self.load()
 
@@ -171,97 +171,13 @@ class H5PYDataset(LazyAttributes):
             self.vlen_sources = self.get_vlen_sources(h5file)
             self._specs = _h5_layout.specs_of(h5file, self.provides_sources)
 
-    @staticmethod
-    def create_split_array(split_dict: Mapping[str, Mapping[str, Sequence[Any]]]) -> Any:
-        """Make the array for a file's `split` attribute.
-
-        Parameters
-        ----------
-        split_dict : dict
-            Maps names of splits to dicts from names of sources to tuples: the first row, the row
-            after the last, and if wanted a reference to a dataset of row numbers (which take the
-            place of the first two; None for no reference), and a comment.
-
-        Returns
-        -------
-        ndarray
-            One-dimensional, one element for each combination of a split and a source; those
-            that `split_dict` lacks are marked as not available.
-
-        Examples
-        --------
-        >>> from fuel.datasets import H5PYDataset
-        >>> array = H5PYDataset.create_split_array(
-        ...     {'train': {'x': (0, 8), 'y': (0, 8)}, 'test': {'x': (8, 10)}})
-        >>> array['source'].tolist(), array['available'].tolist()
-        ([b'x', b'y', b'x', b'y'], [True, True, True, False])
-
-        """
-        return _splits.create_split_array(split_dict)
-
-    @staticmethod
-    def get_all_splits(h5file: h5py.File) -> tuple[str, ...]:
-        """Return the names of a file's splits, sorted; none if it has no `split` attribute."""
-        return _splits.all_splits(h5file)
-
-    @staticmethod
-    def get_all_sources(h5file: h5py.File) -> tuple[str, ...]:
-        """Return the names of a file's sources, sorted; without splits, all datasets in it."""
-        if "split" in h5file.attrs:
-            return _splits.all_sources(h5file)
-        return _h5_layout.plain_sources(h5file)
-
-    @staticmethod
-    def get_provided_sources(h5file: h5py.File, split: str) -> tuple[str, ...]:
-        """Return the names of the sources that are available in a split, sorted."""
-        return _splits.provided_sources(h5file, split)
-
-    @staticmethod
-    def get_vlen_sources(h5file: h5py.File) -> tuple[str, ...]:
-        """Return the names of the sources of variable length, sorted.
-
-        Raises
-        ------
-        ValueError
-            If such a source has more than one dimension.
-
-        """
-        return _h5_layout.vlen_sources_of(h5file)
-
-    @staticmethod
-    def get_axis_labels(h5file: h5py.File) -> dict[str, tuple[str, ...] | None]:
-        """Return the axis labels of all sources in a file; None for one that has no labels."""
-        return _h5_layout.axis_labels_of(h5file)
-
-    @staticmethod
-    def get_subsets(
-        h5file: h5py.File, splits: Iterable[str], sources: Iterable[str]
-    ) -> list[Subset]:
-        """Find the rows of some sources that belong to splits.
-
-        Parameters
-        ----------
-        h5file : h5py.File
-            An open file.
-        splits : iterable of str
-            The splits, united if there are several.
-        sources : iterable of str
-            The sources.
-
-        Returns
-        -------
-        list of fuel.utils.Subset
-            One for each source.
-
-        Raises
-        ------
-        ValueError
-            If a source is not available in a split.
-        fuel.exceptions.StorageError
-            If a split has rows that the file has not.
-
-        """
-        return _splits.subsets_of(h5file, tuple(splits), sources)
+    create_split_array = staticmethod(_splits.create_split_array)
+    get_all_splits = staticmethod(_splits.get_all_splits)
+    get_all_sources = staticmethod(_h5_layout.get_all_sources)
+    get_provided_sources = staticmethod(_splits.get_provided_sources)
+    get_vlen_sources = staticmethod(_h5_layout.get_vlen_sources)
+    get_axis_labels = staticmethod(_h5_layout.get_axis_labels)
+    get_subsets = staticmethod(_splits.get_subsets)
 
     def load(self) -> None:
         """Find out which rows of the file are ours; and read them, if `load_in_memory`."""

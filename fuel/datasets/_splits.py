@@ -16,12 +16,11 @@ from fuel.utils._subset import Subset
 
 __all__ = [
     "SplitRow",
-    "all_sources",
-    "all_splits",
     "create_split_array",
-    "provided_sources",
+    "get_all_splits",
+    "get_provided_sources",
+    "get_subsets",
     "read_splits",
-    "subsets_of",
 ]
 
 _FIELDS = ("split", "source", "start", "stop", "indices", "available", "comment")
@@ -40,7 +39,30 @@ class SplitRow(NamedTuple):
 
 
 def create_split_array(split_dict: Mapping[str, Mapping[str, Sequence[Any]]]) -> Any:
-    """Make a `split` attribute, see `H5PYDataset.create_split_array`."""
+    """Make the array for a file's `split` attribute.
+
+    Parameters
+    ----------
+    split_dict : dict
+        Maps names of splits to dicts from names of sources to tuples: the first row, the row
+        after the last, and if wanted a reference to a dataset of row numbers (which take the
+        place of the first two; None for no reference), and a comment.
+
+    Returns
+    -------
+    ndarray
+        One-dimensional, one element for each combination of a split and a source; those
+        that `split_dict` lacks are marked as not available.
+
+    Examples
+    --------
+    >>> from fuel.datasets import H5PYDataset
+    >>> array = H5PYDataset.create_split_array(
+    ...     {'train': {'x': (0, 8), 'y': (0, 8)}, 'test': {'x': (8, 10)}})
+    >>> array['source'].tolist(), array['available'].tolist()
+    ([b'x', b'y', b'x', b'y'], [True, True, True, False])
+
+    """
     import h5py
 
     splits = list(split_dict)
@@ -143,25 +165,70 @@ def _text(value: Any) -> str:
     return value.decode("utf8") if isinstance(value, bytes) else str(value)
 
 
-def all_splits(h5file: Any) -> tuple[str, ...]:
-    """List the splits of a file, sorted."""
+def get_all_splits(h5file: Any) -> tuple[str, ...]:
+    """List the splits of a file.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+
+    Returns
+    -------
+    tuple of str
+        Their names, sorted; none if the file has no `split` attribute.
+
+    """
     return tuple(sorted({row.split for row in read_splits(h5file)}))
 
 
-def all_sources(h5file: Any) -> tuple[str, ...]:
-    """List the sources that the splits of a file name, sorted."""
-    return tuple(sorted({row.source for row in read_splits(h5file)}))
+def get_provided_sources(h5file: Any, split: str) -> tuple[str, ...]:
+    """List the sources that are available in a split.
 
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+    split : str
+        The split.
 
-def provided_sources(h5file: Any, split: str) -> tuple[str, ...]:
-    """List the sources that are available in a split, sorted."""
+    Returns
+    -------
+    tuple of str
+        Their names, sorted.
+
+    """
     return tuple(
         sorted({row.source for row in read_splits(h5file) if row.split == split and row.available})
     )
 
 
-def subsets_of(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> list[Subset]:
-    """Find the rows that splits have of each source, see `H5PYDataset.get_subsets`."""
+def get_subsets(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> list[Subset]:
+    """Find the rows of some sources that belong to splits.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        An open file.
+    splits : iterable of str
+        The splits, united if there are several.
+    sources : iterable of str
+        The sources.
+
+    Returns
+    -------
+    list of fuel.utils.Subset
+        One for each source.
+
+    Raises
+    ------
+    ValueError
+        If a source is not available in a split.
+    fuel.exceptions.StorageError
+        If a split has rows that the file has not.
+
+    """
+    splits = tuple(splits)
     rows = {(row.split, row.source): row for row in read_splits(h5file)}
     subsets = []
     for source in sources:
@@ -169,9 +236,10 @@ def subsets_of(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> li
         for split in splits:
             row = rows.get((split, source))
             if row is None or not row.available:
+                provided = get_provided_sources(h5file, split)
                 raise ValueError(
                     f"source {source!r} is not available in split {split!r} of "
-                    f"{h5file.filename!r}; that split provides {provided_sources(h5file, split)}"
+                    f"{h5file.filename!r}; that split provides {provided}"
                 )
             subset = _subset_of(h5file, row)
             total = subset if total is None else total + subset

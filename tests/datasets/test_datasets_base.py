@@ -67,8 +67,11 @@ def test_sources_may_be_a_class_attribute():
 
 def test_sources_can_be_set_afterwards():
     dataset = Numbers()
-    dataset.sources = ("b",)
+    dataset.sources = ["b"]
+    assert dataset.sources == ("b",)
     assert dataset.get_data() == (2,)
+    with pytest.raises(ValueError, match=r"write \('b',\)"):
+        dataset.sources = "b"
 
 
 def test_axis_labels_are_kept_as_given():

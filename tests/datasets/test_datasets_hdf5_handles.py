@@ -20,6 +20,9 @@ from fuel.exceptions import StorageError
 from fuel.schemes import ShuffledScheme
 from fuel.streams import DataStream
 
+# The timer that ends hanging tests is a thread; what forks here holds no lock of its.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
 SIZE = 200_000
 
 

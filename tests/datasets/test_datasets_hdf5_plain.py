@@ -192,3 +192,14 @@ def test_partly_labelled_axes_keep_their_labels(plain):
     with h5py.File(plain, "a") as file:
         file["x"].dims[0].label = "batch"
     assert H5PYDataset(plain).axis_labels["x"] == ("batch", "")
+
+
+@pytest.mark.parametrize("load", [False, True])
+def test_a_file_whose_sources_are_empty_has_no_examples(tmp_path, load):
+    with h5py.File(tmp_path / "none.hdf5", "w") as file:
+        file["x"] = numpy.zeros((0, 3), "float32")
+    dataset = H5PYDataset(tmp_path / "none.hdf5", load_in_memory=load)
+    assert dataset.num_examples == 0
+    assert dataset.specs == {"x": Spec((3,), numpy.dtype("float32"))}
+    with pytest.raises(RequestError, match="is empty"):
+        dataset.get_data(request=slice(None))
