@@ -80,7 +80,7 @@ def create_split_array(split_dict: Mapping[str, Mapping[str, Sequence[Any]]]) ->
                     f"the part that split {split!r} has of source {source!r} must be (start, stop"
                     f"[, indices[, comment]]), got {len(part)} elements: {part!r}"
                 )
-            start, stop, indices, comment = (*part, None, None)[:4] if len(part) < 4 else part
+            start, stop, indices, comment = (*part, None, None)[:4]
             rows.append((split, source, start, stop, indices or null, True, comment or ""))
     # Empty strings do not survive in HDF5: '.' stands for no comment.
     texts = [
