@@ -8,6 +8,7 @@ import numpy
 
 from fuel.plan._chain import step_names
 from fuel.rng import GeneratorPool
+from fuel.typing import JSON
 
 __all__ = ["Context", "Draws"]
 
@@ -199,6 +200,53 @@ class Context:
             first.draws,
             ordinals=[ordinal for ordinal, _ in addresses],
             numbers=numpy.array(numbers, dtype=numpy.uint64) if any(numbers) else None,
+        )
+
+    def describe(self) -> JSON:
+        """Return the context as plain JSON; ordinals that follow each other as ranges."""
+        described: dict[str, JSON] = {"epoch": self.epoch, "first": self._first}
+        if self._count is not None:
+            described["count"] = self._count
+        elif self._ordinals is not None:
+            ordinals = self._ordinals
+            starts = numpy.flatnonzero(numpy.diff(ordinals, prepend=ordinals[:1] - 2) != 1)
+            lengths = numpy.diff(starts, append=len(ordinals))
+            described["ranges"] = [ordinals[starts].tolist(), lengths.tolist()]
+        if self.numbers is not None:
+            described["numbers"] = numpy.asarray(self.numbers).tolist()
+        return described
+
+    @classmethod
+    def described(cls, described: JSON, draws: Draws | None) -> Context:
+        """Return the context that `describe` described.
+
+        Parameters
+        ----------
+        described : dict
+            The description.
+        draws : Draws or None
+            Where generators come from.
+
+        Returns
+        -------
+        Context
+            An equal one.
+
+        """
+        ordinals: Any = None
+        numbers = described.get("numbers")
+        if "ranges" in described:
+            parts = [numpy.arange(s, s + n) for s, n in zip(*described["ranges"], strict=True)]
+            ordinals = numpy.concatenate(parts) if parts else []
+        if isinstance(numbers, list):
+            numbers = numpy.array(numbers, dtype=numpy.uint64)
+        return cls(
+            described["epoch"],
+            described["first"],
+            described.get("count"),
+            draws,
+            ordinals=ordinals,
+            numbers=numbers,
         )
 
     def rng(self, step: Any, index: int = 0) -> numpy.random.Generator:

@@ -89,9 +89,16 @@ class LegacyCursor(Cursor):
         self._count()
         return data
 
+    def _leader(self) -> Any:
+        """Return the pass that tells where an item stands, None for a source."""
+        if self.inner is not None:
+            return self.inner
+        return self.passes[0] if self.passes else None
+
     def _count(self) -> None:
-        if self.passes:
-            context = self.passes[0].context
+        leader = self._leader()
+        if leader is not None:
+            context = leader.context
             # Several items made from one below are told apart by number.
             self.number = self.number + 1 if context is self.seen else 0
             self.seen = context
@@ -119,6 +126,9 @@ class LegacyCursor(Cursor):
             mark["inner"] = self.inner.tell()
         else:
             mark["below"] = [one.tell() for one in self.passes]
+        if self.seen is not None:
+            # An item made from what the step kept stands where the one before it stood.
+            mark["seen"] = self.seen.describe()
         return mark
 
     def seek(self, mark: JSON) -> None:
@@ -133,6 +143,10 @@ class LegacyCursor(Cursor):
         else:
             for one, place in zip(self.passes, mark["below"], strict=True):
                 one.seek(place)
+        self.seen = None
+        if "seen" in mark:
+            self.seen = Context.described(mark["seen"], self.context.draws)
+            self._leader().context = self.seen
 
     def children(self) -> list[Any]:
         """Return the passes below."""

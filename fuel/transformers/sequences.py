@@ -157,7 +157,8 @@ class _WindowCursor(Cursor):
             self.first = self.below.place()
             self._hold(next(self.child), self.step._first_index())
         windows = self.step._windows(self.held[0], self.index)
-        self.context = self.child.context.child(self.index - self.step._first_index())
+        # Counted from 1: number 0 is the sequence itself, of which others may be children too.
+        self.context = self.child.context.child(self.index - self.step._first_index() + 1)
         self._hold(self.held, self.index + 1)
         return windows
 
