@@ -32,12 +32,12 @@ class _Shuffled:
     def _shuffle(self) -> Any:
         """Return a shuffled copy of the indices."""
         source = one_shot(self)
-        indices = list(self.indices if source is None else source)
+        indices = self.indices if source is None else list(source)
         # A RandomState permutes an array of integers exactly as it does a list of them, in a
         # fraction of the time; other generators do not.
         copy = _as_vector(indices) if type(self.rng) is numpy.random.RandomState else None
         if copy is None:
-            copy = indices
+            copy = list(indices)
         self.rng.shuffle(copy)
         return copy
 
@@ -180,12 +180,21 @@ class ShuffledExampleScheme(_Shuffled, IndexScheme):
         return SequenceExamples(self._shuffle())
 
 
-def _as_vector(indices: list[Any]) -> Any:
+def _as_vector(indices: Any) -> Any:
     """Return a new int64 array of the indices, None if not all are integers that fit."""
-    for kind in set(map(type, indices)):
-        if kind is bool or not issubclass(kind, (int, numpy.integer)):
-            return None
+    if isinstance(indices, numpy.ndarray):
+        if indices.ndim == 1 and numpy.can_cast(indices.dtype, numpy.int64):
+            return indices.astype(numpy.int64) if indices.dtype.kind in "iu" else None
+        return None
     try:
+        if isinstance(indices, range):
+            numpy.array([indices.start, indices.stop], dtype=numpy.int64)  # which arange wraps
+            return numpy.arange(indices.start, indices.stop, indices.step, dtype=numpy.int64)
+        if not isinstance(indices, (list, tuple)):
+            indices = list(indices)
+        for kind in set(map(type, indices)):
+            if kind is bool or not issubclass(kind, (int, numpy.integer)):
+                return None
         return numpy.array(indices, dtype=numpy.int64)
     except OverflowError:
         return None

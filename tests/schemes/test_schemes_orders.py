@@ -172,6 +172,27 @@ def test_shuffling_consumes_a_random_state_as_for_a_list(examples, seed, batch_s
 
 
 @pytest.mark.parametrize(
+    "indices",
+    [
+        range(30, 3, -2),
+        range(2**63 - 5, 2**63 + 5),
+        numpy.arange(20, dtype="u1"),
+        numpy.arange(20, dtype=">i4")[::2],
+        numpy.arange(2**63, 2**63 + 9, dtype="u8"),
+        numpy.arange(6) / 2,
+        numpy.array([True, False, True]),
+        numpy.array(list("abcdef")),
+        dict.fromkeys("abcdef"),
+        [numpy.int64(3), 4, numpy.uint8(5)],
+    ],
+)
+def test_any_container_is_shuffled_as_the_list_of_its_items(indices):
+    scheme = ShuffledExampleScheme(indices, rng=numpy.random.RandomState(3))
+    expected = historical(indices, numpy.random.RandomState(3))
+    assert [epoch(scheme), epoch(scheme), epoch(scheme)] == expected
+
+
+@pytest.mark.parametrize(
     "make",
     [
         lambda: numpy.random.RandomState(5),
