@@ -150,7 +150,10 @@ class _BatchCursor(RequestCursor):
                 break
             examples.append(example)
             contexts.append(child.context)
-        if not examples or (len(examples) < count and self.step.strictness == 1):
+        if len(examples) < count and self.step.strictness == 1:
+            self.examples, self.contexts = [], []
+            raise StopIteration
+        if not examples:
             raise StopIteration
         if len(examples) < count and self.step.strictness == 2:
             raise ValueError(
@@ -164,13 +167,18 @@ class _BatchCursor(RequestCursor):
         return batch
 
     def tell_held(self) -> JSON:
-        """Describe the place of the first example not delivered."""
-        return self.below.written(self.first if self.examples else self.below.place())
+        """Describe the place of the first example not delivered, and how many were fetched."""
+        place = self.first if self.examples else self.below.place()
+        return {"from": self.below.written(place), "fetched": len(self.examples)}
 
     def seek_held(self, mark: JSON) -> None:
-        """Go to the first example not delivered."""
+        """Fetch again what was fetched and not delivered."""
         self.examples, self.contexts = [], []
-        self.below.go(mark)
+        self.below.go(mark["from"])
+        self.first = mark["from"]
+        for _ in range(mark["fetched"]):
+            self.examples.append(self.below.again())
+            self.contexts.append(self.child.context)
 
 
 class Unpack(Transformer):

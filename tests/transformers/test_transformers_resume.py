@@ -246,13 +246,10 @@ def build(steps: list[tuple[str, int]], shuffled: bool) -> Any:
         elif kind == "Cast":
             stream = Cast(stream, "float32")
         elif kind == "Merge":
-            other = build(steps[:1], not shuffled)
+            other = build([step for step in steps[:1] if step[0] != "Merge"], not shuffled)
             if other.produces_examples == stream.produces_examples:
                 names = ("a", "b", "c", "d", "e", "f", "g", "h")
-                policy = ("shortest", "longest", "cycle")[size % 3]
-                kept = FilterSources(stream, tuple(stream.sources)[:2])
-                stream = Merge((kept, other), names[:4], on_unequal="shortest")
-                assert policy
+                stream = Merge((FilterSources(stream, stream.sources[:2]), other), names[:4])
     return stream
 
 
@@ -264,7 +261,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, max_size=6), shuffled=st.booleans())
 def test_any_chain_goes_on_from_every_place(steps: list[tuple[str, int]], shuffled: bool) -> None:
     assert_resumes_everywhere(
