@@ -15,7 +15,7 @@ from fuel.schemes._base import order_state, set_order_state, start_requests
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours, overridden
 
-__all__ = ["Run", "Start", "guarded"]
+__all__ = ["Run", "Start", "described", "guarded"]
 
 _T = TypeVar("_T")
 
@@ -29,6 +29,9 @@ class Start:
         Where the generators of the chain come from.
     origin : dict, optional
         What an earlier start recorded, to start that very epoch again.
+    repeat : int, optional
+        The number to use for the epoch of every source, for an epoch inside another one: the
+        sources then count no epoch of their own.
 
     Attributes
     ----------
@@ -39,9 +42,10 @@ class Start:
 
     """
 
-    def __init__(self, draws: Draws, origin: JSON = None) -> None:
+    def __init__(self, draws: Draws, origin: JSON = None, repeat: int | None = None) -> None:
         self.draws = draws
         self.epoch = 0
+        self.repeat = repeat
         self.origin: dict[str, list[JSON]] = {"epochs": [], "orders": [], "foreign": []}
         self._replayed = None if origin is None else copy.deepcopy(origin)
 
@@ -99,9 +103,12 @@ class Start:
         """
         if self._replayed is not None:
             epoch = int(self._recorded("epochs"))
+        elif self.repeat is not None:
+            epoch = self.repeat
         else:
             epoch = int(stream.__dict__.get("_next_epoch", 0))
-        stream.__dict__["_next_epoch"] = epoch + 1
+        if self.repeat is None:
+            stream.__dict__["_next_epoch"] = epoch + 1
         self.took_epoch(epoch)
         return epoch
 
@@ -109,7 +116,10 @@ class Start:
         """Record, or set, what the streams from one whose epochs a user starts on begin with."""
         if self._replayed is not None:
             _upcoming.set_orders(stream, self._recorded("foreign"))
-        self.origin["foreign"].append(_upcoming.orders(stream))
+        try:
+            self.origin["foreign"].append(_upcoming.orders(stream))
+        except StateError as error:
+            self.origin["undescribable"] = [str(error)]
 
     def took_epoch(self, epoch: int) -> None:
         """Record the epoch of a source."""
@@ -134,7 +144,11 @@ class Start:
             return None
         if self._replayed is not None:
             set_order_state(scheme, self._recorded("orders"))
-        self.origin["orders"].append(order_state(scheme))
+        try:
+            self.origin["orders"].append(order_state(scheme))
+        except StateError as error:
+            # An epoch can be run without being described; asking for its state is the error.
+            self.origin["undescribable"] = [str(error)]
         return start_requests(scheme, self.epoch)
 
 
@@ -143,6 +157,30 @@ def _maker(stream: Any) -> type:
         if "_make_cursor" in cls.__dict__:
             return cls
     return type(stream)
+
+
+def described(origin: JSON) -> JSON:
+    """Return what an epoch began from, if it could be described.
+
+    Parameters
+    ----------
+    origin : dict
+        The `origin` of a `Start`.
+
+    Returns
+    -------
+    dict
+        The same.
+
+    Raises
+    ------
+    StateError
+        If a scheme keeps something that plain JSON cannot hold.
+
+    """
+    if "undescribable" in origin:
+        raise StateError(origin["undescribable"][0])
+    return origin
 
 
 class Run:
@@ -254,7 +292,7 @@ class Run:
         """
         return {
             "delivered": self.delivered,
-            "origin": self.origin,
+            "origin": described(self.origin),
             "position": self.position(),
         }
 

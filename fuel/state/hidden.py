@@ -36,6 +36,8 @@ __all__ = ["Memory", "capture", "has_state_methods", "restore"]
 
 #: Arrays up to this many elements are written out; larger ones count as not describable.
 _LARGEST_ARRAY = 256
+#: Longer containers are compared by digest: walking them would cost more than the epoch.
+_LARGEST_CONTAINER = 2048
 #: Longest description of one attribute, in characters of JSON.
 _LONGEST = 65536
 #: How far attributes of attributes are followed.
@@ -43,6 +45,7 @@ _DEPTH = 4
 #: Larger arrays, in bytes, are compared by shape and type alone.
 _LARGEST_DIGEST = 1 << 26
 _PRIMITIVE = (type(None), bool, int, float, str)
+_CONTAINER_TYPES = (list, tuple, dict, set, frozenset, collections.deque)
 _MAPPINGS = (dict, collections.OrderedDict, collections.Counter)
 
 
@@ -60,6 +63,8 @@ class _Opaque(Exception):
 def _encode(value: Any, depth: int = 0) -> JSON:
     """Return a value as JSON that keeps its Python type; raise `_Opaque` where there is none."""
     if depth > 16:
+        raise _Opaque
+    if isinstance(value, _CONTAINER_TYPES) and len(value) > _LARGEST_CONTAINER:
         raise _Opaque
     if type(value) in _PRIMITIVE:
         return value if not isinstance(value, float) else {"float": value.hex()}
@@ -354,6 +359,8 @@ def _mark(value: Any, depth: int = 0) -> JSON:
         return digest(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return digest(bytes(value))
+    if isinstance(value, _CONTAINER_TYPES) and len(value) > _LARGEST_CONTAINER:
+        return [kind, len(value), _digest_of_many(value)]
     if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
         return [kind, [_mark(item, depth + 1) for item in value]]
     if isinstance(value, dict):
@@ -372,6 +379,15 @@ def _mark(value: Any, depth: int = 0) -> JSON:
         except Exception:  # whatever a foreign object raises when it is pickled
             return next(_unlike_any_other) if hasattr(value, "__next__") else kind
     return kind
+
+
+def _digest_of_many(value: Any) -> str:
+    for dump in (lambda: json.dumps(value).encode(), lambda: pickle.dumps(value, protocol=5)):
+        try:
+            return digest(dump())
+        except Exception:  # whatever a foreign object raises when it is pickled
+            continue
+    return "items that cannot be compared"
 
 
 #: Marks for what cannot be compared: each differs from every other.

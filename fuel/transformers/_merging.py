@@ -8,6 +8,7 @@ from fuel.exceptions import IteratorInvalidatedError
 from fuel.iterator import DataIterator
 from fuel.plan import Cursor, Start
 from fuel.plan._foreign import NeedsReplay
+from fuel.plan._run import described
 from fuel.streams._base import AbstractDataStream
 from fuel.transformers._base import _count
 from fuel.typing import JSON
@@ -243,6 +244,8 @@ class _MergeCursor(Cursor):
         The present pass of each stream.
     origins : list
         For a stream that started another epoch, what that began from; else None.
+    rounds : list of int
+        How many further epochs each stream has started.
     ended : list of bool
         Which streams have come to the end of an epoch.
     fetched : dict
@@ -258,6 +261,8 @@ class _MergeCursor(Cursor):
         self.epoch = self.passes[0].epoch
         count = len(self.passes)
         self.origins: list[JSON] = [None] * count
+        self.rounds = [0] * count
+        self.first_epochs = [one.epoch for one in self.passes]
         self.ended = [False] * count
         self.fetched: dict[int, Any] = {}
         self.count = 0
@@ -306,6 +311,7 @@ class _MergeCursor(Cursor):
 
     def _begin_again(self, index: int) -> None:
         """Start the next epoch of a stream that has ended."""
+        self.rounds[index] += 1
         self._open(index, None)
         try:
             self.fetched[index] = next(self.passes[index])
@@ -318,7 +324,9 @@ class _MergeCursor(Cursor):
     def _open(self, index: int, origin: JSON) -> None:
         # Closed first, so that the source knows that nobody reads the old pass any more.
         self.passes[index].close()
-        start = Start(self.context.draws, origin)  # type: ignore[arg-type]
+        # An epoch of its own within this one, whatever other iterators of the stream do.
+        epoch = self.first_epochs[index] + (self.rounds[index] << 32)
+        start = Start(self.context.draws, origin, epoch)  # type: ignore[arg-type]
         self.passes[index] = start.child(self.step.data_streams[index])
         self.origins[index] = start.origin
 
@@ -348,10 +356,12 @@ class _MergeCursor(Cursor):
         if self.fetched:
             raise NeedsReplay("an error came between the streams of a Merge")
         streams: list[JSON] = []
-        for one, origin, ended in zip(self.passes, self.origins, self.ended, strict=True):
+        state = zip(self.passes, self.origins, self.rounds, self.ended, strict=True)
+        for one, origin, round_number, ended in state:
             mark: dict[str, JSON] = {"at": one.tell()}
             if origin is not None:
-                mark["origin"] = origin
+                mark["origin"] = described(origin)
+                mark["round"] = round_number
             if ended:
                 mark["ended"] = True
             streams.append(mark)
@@ -362,6 +372,7 @@ class _MergeCursor(Cursor):
         self.count, self.fetched = mark["items"], {}
         for index, one in enumerate(mark["streams"]):
             if "origin" in one:
+                self.rounds[index] = one["round"]
                 self._open(index, one["origin"])
             self.passes[index].seek(one["at"])
             self.ended[index] = bool(one.get("ended"))

@@ -9,6 +9,7 @@ from fuel.datasets import IndexableDataset, IterableDataset
 from fuel.exceptions import IteratorInvalidatedError, StateError
 from fuel.iterator import DataIterator
 from fuel.schemes import (
+    IterationScheme,
     SequentialExampleScheme,
     SequentialScheme,
     ShuffledExampleScheme,
@@ -343,8 +344,6 @@ def test_the_memory_of_a_users_dataset_is_resumed():
 
 
 def test_a_users_scheme_with_a_generator_is_resumed():
-    from fuel.schemes import IterationScheme
-
     class Bootstrap(IterationScheme):
         requests_examples = False
 
@@ -387,3 +386,20 @@ class TestShiftedIterable(StreamContract):
 
     def make_stream(self):
         return Shifted(IterableDataset({"x": list(range(5))}))
+
+
+def test_a_scheme_that_cannot_be_described_can_still_be_run():
+    class Cycling(IterationScheme):
+        requests_examples = True
+
+        def __init__(self):
+            self.iterator = (n % 5 for n in range(100))
+
+        def get_request_iterator(self):
+            return iter([next(self.iterator) for _ in range(3)])
+
+    dataset = IndexableDataset({"x": numpy.arange(5)})
+    stream = DataStream(dataset, iteration_scheme=Cycling())
+    assert [[int(x) for (x,) in stream] for _ in range(3)] == [[0, 1, 2], [3, 4, 0], [1, 2, 3]]
+    with pytest.raises(StateError, match="Cycling keeps 'iterator'"):
+        stream.state_dict()

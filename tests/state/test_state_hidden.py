@@ -14,7 +14,11 @@ from fuel.exceptions import StateError
 from fuel.state.hidden import Memory, capture, restore
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("abc", max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text("abc", max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.tuples(inner, inner)
@@ -158,3 +162,12 @@ def test_an_object_may_describe_itself():
     one.n = 3
     restore(other, capture(one))
     assert other.n == 3
+
+
+def test_long_containers_are_compared_without_being_walked():
+    one = Thing(words={str(n): n for n in range(5000)}, numbers=list(range(5000)))
+    memory = Memory(one)
+    assert memory.changes(one) == {}
+    one.numbers[17] = 0
+    with pytest.raises(StateError, match="'numbers'"):
+        memory.changes(one)

@@ -1,0 +1,122 @@
+"""Every dataset of the package under the suite of datasets."""
+
+from __future__ import annotations
+
+import gzip
+
+import h5py
+import numpy
+import pytest
+
+from fuel.config_parser import config
+from fuel.converters.digits import convert_digits
+from fuel.converters.iris import convert_iris
+from fuel.datasets import Digits, H5PYDataset, IndexableDataset, Iris, IterableDataset, TextFile
+from fuel.datasets.hdf5 import PytablesDataset
+from fuel.datasets.toy import Spiral, SwissRoll
+from fuel.downloaders.packaged import take_packaged
+from fuel.manifests import MANIFESTS
+from fuel.testing import DatasetContract
+
+
+def hdf5(folder):
+    path = folder / "data.hdf5"
+    if not path.exists():
+        with h5py.File(path, "w") as file:
+            file["x"] = numpy.arange(24, dtype="f4").reshape(8, 3)
+            file["y"] = numpy.arange(8, dtype="u1")[:, None]
+            ragged = file.create_dataset("r", (8,), dtype=h5py.vlen_dtype("i4"))
+            ragged[...] = numpy.array(
+                [numpy.arange(2 * (n % 3 + 1), dtype="i4") for n in range(8)], dtype=object
+            )
+            shapes = file.create_dataset("r_shapes", data=[(2, n % 3 + 1) for n in range(8)])
+            shapes.make_scale("shapes")
+            ragged.dims[0].attach_scale(shapes)
+            file.attrs["split"] = H5PYDataset.create_split_array(
+                {
+                    "train": {name: (0, 6) for name in "xyr"},
+                    "test": {name: (6, 8) for name in "xy"},
+                }
+            )
+    return path
+
+
+def plain_hdf5(folder):
+    path = folder / "plain.hdf5"
+    if not path.exists():
+        with h5py.File(path, "w") as file:
+            file["x"] = numpy.arange(10).reshape(5, 2)
+            file["group/y"] = numpy.arange(5.0)
+    return path
+
+
+def tables_file(folder):
+    import tables
+
+    path = folder / "data.h5"
+    if not path.exists():
+        with tables.open_file(str(path), "w") as file:
+            node = file.create_group("/", "Data")
+            file.create_array(node, "x", numpy.arange(12).reshape(6, 2))
+            file.create_array(node, "y", numpy.arange(6.0))
+    return str(path)
+
+
+def text(folder):
+    path = folder / "text.txt.gz"
+    if not path.exists():
+        with gzip.open(path, "wt") as file:
+            file.write("a b\nb\n\na a a\nc\n")
+    dictionary = {"<S>": 0, "</S>": 1, "<UNK>": 2, "a": 3, "b": 4}
+    return TextFile([str(path)], dictionary)
+
+
+def built_in(folder, name, convert):
+    if not (folder / f"{name}.hdf5").exists():
+        take_packaged(MANIFESTS[name], str(folder))
+        convert(str(folder), str(folder))
+
+
+MAKERS = {
+    "indexable": lambda folder: IndexableDataset(
+        {"x": numpy.arange(12).reshape(6, 2), "y": list("abcdef")}
+    ),
+    "indexable, a part": lambda folder: IndexableDataset(
+        {"x": numpy.arange(12), "y": numpy.arange(12) * 0.5}, start=2, stop=9
+    ),
+    "indexable, a ragged list": lambda folder: IndexableDataset(
+        [numpy.arange(n) for n in range(5)]
+    ),
+    "iterable": lambda folder: IterableDataset({"x": [1, 2, 3, 4], "y": "abcd"}),
+    "HDF5": lambda folder: H5PYDataset(hdf5(folder), ("train",)),
+    "HDF5 in memory": lambda folder: H5PYDataset(hdf5(folder), ("train",), load_in_memory=True),
+    "HDF5, two splits": lambda folder: H5PYDataset(hdf5(folder), ("train", "test")),
+    "HDF5, a subset": lambda folder: H5PYDataset(
+        hdf5(folder), ("train",), subset=[5, 1, 3, 0], sources=("y", "r")
+    ),
+    "plain HDF5": lambda folder: H5PYDataset(plain_hdf5(folder)),
+    "PyTables": lambda folder: PytablesDataset(tables_file(folder), ("x", "y")),
+    "text": text,
+    "spiral": lambda folder: Spiral(num_examples=6),
+    "swiss roll": lambda folder: SwissRoll(num_examples=6),
+    "iris": lambda folder: built_in(folder, "iris", convert_iris) or Iris(("all",)),
+    "digits": lambda folder: (
+        built_in(folder, "digits", convert_digits) or Digits(("test",), subset=slice(0, 6))
+    ),
+}
+
+
+@pytest.fixture(params=list(MAKERS))
+def name(request):
+    return request.param
+
+
+class TestEveryDataset(DatasetContract):
+    @pytest.fixture(autouse=True)
+    def _choose(self, name, tmp_path_factory):
+        folder = tmp_path_factory.getbasetemp() / "contract-datasets"
+        folder.mkdir(exist_ok=True)
+        self.make_dataset = lambda: MAKERS[name](folder)
+        self.indexable = name not in ("iterable", "text")
+        with config.override(data_path=[str(folder)]):
+            yield
