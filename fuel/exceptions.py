@@ -3,20 +3,25 @@
 ::
 
     FuelError
-    ├── RequestError             (also ValueError, IndexError)  a request names examples that are not there
-    ├── IteratorInvalidatedError (also RuntimeError)  an iterator was displaced by a later one of the same stream
-    ├── WorkerError              (also RuntimeError)  a process working for us failed or died
-    ├── TransportError           (also ValueError)    a message or a frame is malformed
-    │   └── ServerUnavailableError (also ConnectionError)  no server within the time allowed
-    ├── StateError               (also ValueError)    a saved position cannot be made or used
-    │   ├── StateMismatchError   it belongs to another pipeline
-    │   ├── StateVersionError    it was written by a newer version
-    │   └── StateDamagedError    it is not what was written
-    ├── StorageError             (also OSError)       a data file is missing, locked, damaged or not understood
-    ├── AxisLabelsMismatchError  (also ValueError)
-    ├── ConfigurationError
-    ├── MissingInputFiles
-    └── NeedURLPrefix
+    ├── RequestError              a request names examples that are not there
+    ├── IteratorInvalidatedError  an iterator was displaced by a later one of the same stream
+    ├── WorkerError               a process working for us failed or died
+    ├── TransportError            a message or a frame is malformed
+    │   └── ServerUnavailableError  no server within the time allowed
+    ├── StateError                a saved position cannot be made or used
+    │   ├── StateMismatchError    it belongs to another pipeline
+    │   ├── StateVersionError     it was written by a newer version
+    │   └── StateDamagedError     it is not what was written
+    ├── StorageError              a data file is missing, locked, damaged or not understood
+    ├── AxisLabelsMismatchError   the axes of a source are not those that are needed
+    ├── ConfigurationError        a setting is missing or unusable
+    ├── MissingInputFiles         files needed by a converter are not there
+    └── NeedURLPrefix             a file has no public address
+
+They are also of a standard type: RequestError is a ValueError and an IndexError;
+IteratorInvalidatedError and WorkerError are RuntimeErrors; TransportError, StateError and
+AxisLabelsMismatchError are ValueErrors; ServerUnavailableError is a ConnectionError as well;
+StorageError is an OSError.
 
 Catch the standard type to stay independent of this package, or ``FuelError`` to catch all of it.
 """

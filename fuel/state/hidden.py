@@ -382,12 +382,14 @@ def _mark(value: Any, depth: int = 0) -> JSON:
 
 
 def _digest_of_many(value: Any) -> str:
-    for dump in (lambda: json.dumps(value).encode(), lambda: pickle.dumps(value, protocol=5)):
-        try:
-            return digest(dump())
-        except Exception:  # whatever a foreign object raises when it is pickled
-            continue
-    return "items that cannot be compared"
+    try:
+        return digest(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return digest(pickle.dumps(value, protocol=5))
+    except Exception:  # whatever a foreign object raises when it is pickled
+        return "items that cannot be compared"
 
 
 #: Marks for what cannot be compared: each differs from every other.

@@ -34,8 +34,8 @@ def hdf5(folder):
             ragged.dims[0].attach_scale(shapes)
             file.attrs["split"] = H5PYDataset.create_split_array(
                 {
-                    "train": {name: (0, 6) for name in "xyr"},
-                    "test": {name: (6, 8) for name in "xy"},
+                    "train": dict.fromkeys("xyr", (0, 6)),
+                    "test": dict.fromkeys("xy", (6, 8)),
                 }
             )
     return path

@@ -15,7 +15,6 @@ from fuel.schemes import (
     ConstantScheme,
     PermutedExampleScheme,
     PermutedScheme,
-    SequentialExampleScheme,
     SequentialScheme,
     ShuffledExampleScheme,
     ShuffledScheme,
@@ -113,7 +112,7 @@ MAKERS = {
         ConcatenatedScheme([SequentialScheme(5, 2), PermutedScheme(10, 4, seed=1)])
     ),
     "permuted": lambda tmp: batches(),
-    "iterable": lambda tmp: DataStream(IterableDataset(dict(x=[1, 2, 3], y=[4.0, 5.0, 6.0]))),
+    "iterable": lambda tmp: DataStream(IterableDataset({"x": [1, 2, 3], "y": [4.0, 5.0, 6.0]})),
     "HDF5": lambda tmp: hdf5(tmp, False),
     "HDF5 in memory": lambda tmp: hdf5(tmp, True),
     "text": text,

@@ -12,10 +12,9 @@ from fuel.config_parser import config
 from fuel.datasets import IndexableDataset
 from fuel.plan import Context, prefix, step_names, walk
 from fuel.rng import example_rng
-from fuel.schemes import PermutedExampleScheme, PermutedScheme, SequentialScheme
+from fuel.schemes import ConstantScheme, PermutedExampleScheme, PermutedScheme, SequentialScheme
 from fuel.streams import DataStream
 from fuel.transformers import Batch, Cast, Filter, Mapping, ScaleAndShift, Transformer, Unpack
-from fuel.schemes import ConstantScheme
 
 
 class Counted(IndexableDataset):
