@@ -20,6 +20,7 @@ __all__ = ["Rows", "Window", "merge", "normalise", "own", "take"]
 #: indices; everything in it is known to exist.
 Rows: TypeAlias = "int | slice | numpy.ndarray[Any, numpy.dtype[numpy.int64]]"
 
+_BOOLS = frozenset({bool, numpy.bool_})
 _LEGAL = (
     "use an index, a slice, or a list or one-dimensional array of indices (or of one bool per "
     "example)"
@@ -117,7 +118,8 @@ def _normalise_slice(request: slice, num_examples: int, owner: str) -> slice:
         _out_of_range(max(start, stop - 1), num_examples, owner)
     if start >= stop:
         _nothing(repr(request), num_examples, owner)
-    return slice(start, stop, step)
+    # A step beyond the end names the first example only; libraries of files count in 64 bits.
+    return slice(start, stop, min(step, num_examples))
 
 
 def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
@@ -132,7 +134,7 @@ def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
         indices = numpy.asarray(request)
     except (TypeError, ValueError, OverflowError):
         _refuse(request, owner)
-    if indices.ndim != 1:
+    if indices.ndim != 1 or _is_ambiguous(request, indices):
         _refuse(request, owner)
     if indices.dtype.kind == "b":
         if len(indices) != num_examples:
@@ -145,14 +147,24 @@ def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
             _nothing("a mask without any True", num_examples, owner)
         return rows.astype(numpy.int64, copy=False)
     if indices.dtype.kind == "O" and all(type(index) is int for index in request):
-        # Integers that do not fit into 64 bits are out of any range.
-        _out_of_range(max(request, key=abs), num_examples, owner)
+        # Some of them may not fit into 64 bits; those are out of any range.
+        for index in request:
+            if not 0 <= index < num_examples:
+                _out_of_range(index, num_examples, owner)
+        return indices.astype(numpy.int64)
     if indices.dtype.kind not in "iu":
         _refuse(request, owner)
     if indices.min() < 0 or indices.max() >= num_examples:
         wrong = indices[(indices < 0) | (indices >= num_examples)]
         _out_of_range(int(wrong[0]), num_examples, owner)
     return indices.astype(numpy.int64, copy=False)
+
+
+def _is_ambiguous(request: Any, indices: numpy.ndarray[Any, Any]) -> bool:
+    """Tell whether bools stand among indices, or entries of an array are masked out."""
+    if isinstance(request, list | tuple):
+        return indices.dtype.kind != "b" and not _BOOLS.isdisjoint(map(type, request))
+    return isinstance(request, numpy.ma.MaskedArray) and numpy.ma.is_masked(request)
 
 
 def merge(part: Any, rows: Rows) -> Rows:

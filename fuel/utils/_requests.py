@@ -52,6 +52,13 @@ def normalize_indices(indices: Any, num_examples: int) -> Any:
     if isinstance(indices, (range, tuple)):
         return list(indices)
     if isinstance(indices, numpy.ndarray):
+        if isinstance(indices, numpy.ma.MaskedArray):
+            if numpy.ma.is_masked(indices):
+                raise RequestError(
+                    f"indices must all be there, got an array with entries masked out: "
+                    f"{indices!r:.100}; use `indices.compressed()`"
+                )
+            indices = indices.data
         if indices.ndim == 0 and indices.dtype.kind in "iu":
             return int(indices)
         if indices.ndim != 1:

@@ -112,12 +112,12 @@ class Subset:
     original_num_examples: int
 
     def __init__(self, list_or_slice: _Indices, original_num_examples: int) -> None:
-        if isinstance(list_or_slice, numbers.Integral):
+        indices = normalize_indices(list_or_slice, original_num_examples)
+        if isinstance(indices, numbers.Integral):
             raise TypeError(
                 f"a subset is described by a slice or a list of indices, got {list_or_slice!r}; "
-                f"use `[{list_or_slice!r}]` for one example"
+                f"use `[{indices}]` for one example"
             )
-        indices = normalize_indices(list_or_slice, original_num_examples)
         self._subset_sanity_check(indices, original_num_examples)
         if self._is_list(indices):
             indices = self._beautify_list(indices)
