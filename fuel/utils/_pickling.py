@@ -147,7 +147,8 @@ def do_not_pickle_attributes(*lazy_properties: str) -> Callable[[_Class], _Class
                 f"{', '.join(lazy_properties)}; nothing else could bring them back"
             )
         for name in lazy_properties:
-            setattr(cls, name, property(*lazy_property_factory(name)))
+            doc = f"Loaded when it is read first, and never pickled ({name})."
+            setattr(cls, name, property(*lazy_property_factory(name), doc=doc))
         present = _own_getstate(cls)
         if present is None or hasattr(present, _MARK):
             names = dict.fromkeys((*getattr(present, _MARK, ()), *lazy_properties))
