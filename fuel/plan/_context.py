@@ -98,6 +98,14 @@ class Context:
         self._ordinals = None if ordinals is None else numpy.asarray(ordinals, dtype=numpy.int64)
         self.numbers = numbers
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        # Written out for pickle's protocols 0 and 1, which know nothing of slots.
+        return tuple(getattr(self, name) for name in Context.__slots__)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(Context.__slots__, state, strict=True):
+            setattr(self, name, value)
+
     @property
     def ordinals(self) -> Any:
         """The ordinal of the example (int), or those of the batch (int64 array, shape (n,))."""

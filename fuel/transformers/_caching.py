@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fuel.plan import Context, Cursor
+from fuel.plan._foreign import NeedsReplay
 from fuel.schemes import BatchSizeScheme
 from fuel.transformers._base import Transformer, _count
 from fuel.transformers._checks import labels_below
@@ -12,6 +13,7 @@ from fuel.transformers._holding import RequestCursor, check_request
 from fuel.transformers._stacking import stack
 from fuel.transformers._totals import batch_totals
 from fuel.typing import JSON
+from fuel.utils._overrides import overridden
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -72,23 +74,43 @@ class Cache(Transformer):
     def cache(self) -> list[list[Any]]:
         """The examples fetched and not delivered yet, source by source."""
         cursor = self._cursor()
-        return [[] for _ in self.sources] if cursor is None else cursor.cache
+        if cursor is not None:
+            return cursor.cache
+        # That of a subclass which fills and empties it by itself.
+        own: list[list[Any]] = self.__dict__.setdefault("_own_cache", [])
+        own += [[] for _ in self.sources[len(own) :]]
+        return own
 
-    def _cursor(self) -> Any:
+    @cache.setter
+    def cache(self, cache: Any) -> None:
+        held = [source if isinstance(source, list) else list(source) for source in cache]
+        cursor = self._cursor()
+        if cursor is None:
+            self._own_cache = held
+        else:
+            cursor.cache = held
+
+    def _cursor(self) -> _CacheCursor | None:
         # In a subclass with a `get_data` of its own, ours is the pass inside the subclass's.
         live = self._live
-        return live if isinstance(live, _CacheCursor) else getattr(live, "inner", None)
+        found = live if isinstance(live, _CacheCursor) else getattr(live, "inner", None)
+        return found if isinstance(found, _CacheCursor) else None
 
     def _cache(self) -> None:
-        """Fetch one more batch of the stream below."""
+        """Fetch one more batch of the stream below; a subclass may do it in another way."""
         cursor = self._cursor()
         if cursor is not None:
-            cursor.fetch()
+            cursor.fetch_batch()
+            return
+        for held, source in zip(self.cache, next(self.child_epoch_iterator), strict=False):
+            held.extend(source)
 
     def _check_request(self, request: Any) -> None:
         check_request(type(self).__name__, request)
 
     def _make_cursor(self, start: Start) -> Cursor:
+        if overridden(self, "_cache"):
+            return _HookedCacheCursor(start, self)
         return _CacheCursor(start, self)
 
     def _num_items(self) -> int | None:
@@ -131,6 +153,10 @@ class _CacheCursor(RequestCursor):
 
     def fetch(self) -> None:
         """Fetch one more batch."""
+        self.fetch_batch()
+
+    def fetch_batch(self) -> None:
+        """Fetch one more batch the way we do it."""
         self._hold(self.below.place(), next(self.child))
 
     def _hold(self, place: Any, batch: Any) -> None:
@@ -184,3 +210,19 @@ class _CacheCursor(RequestCursor):
         while len(self.batches) < mark["batches"]:
             self._hold(self.below.place(), self.below.again())
         self._drop(mark["used"])
+
+
+class _HookedCacheCursor(_CacheCursor):
+    """The pass of a subclass whose user wrote `_cache`: it adds what it likes, in any order."""
+
+    def fetch(self) -> None:
+        """Let the subclass fetch, and see what it has left in the cache."""
+        self.step._cache()
+        size = min(map(len, self.cache), default=0)
+        del self.contexts[size:]
+        there, context = len(self.contexts), self.child.context
+        self.contexts += [context.one(index) for index in range(size - there)]
+
+    def tell_held(self) -> JSON:
+        """Say that nobody but the subclass knows where the examples held came from."""
+        raise NeedsReplay(f"{type(self.step).__qualname__} fills its cache by itself")
