@@ -219,8 +219,12 @@ class _Connection:
         self._established = False
         self._away_since = time.monotonic()
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._finalizer = weakref.finalize(self, _destroy, context, self._owner)
+        # The finalizer holds the sockets: were they collected before their context, nobody could
+        # close them, and the context would wait for that for ever.
+        sockets: list[zmq.Socket[bytes]] = []
+        self._finalizer = weakref.finalize(self, _destroy, context, sockets, self._owner)
         self.socket = context.socket(zmq.PULL)
+        sockets.append(self.socket)
         self.socket.set_hwm(hwm)
         self.socket.setsockopt(zmq.RECONNECT_IVL, _RETRY_MS[0])
         self.socket.setsockopt(zmq.RECONNECT_IVL_MAX, _RETRY_MS[1])
@@ -234,6 +238,7 @@ class _Connection:
         self._monitor = self.socket.get_monitor_socket(
             zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
         )
+        sockets.append(self._monitor)
         self._poller = zmq.Poller()
         self._poller.register(self.socket, zmq.POLLIN)
         self._poller.register(self._monitor, zmq.POLLIN)
@@ -277,11 +282,11 @@ class _Connection:
 
     def close(self) -> None:
         """Close the socket and all that belongs to it."""
-        if self.is_mine:
-            self.socket.disable_monitor()
         self._finalizer()
 
 
-def _destroy(context: Any, owner: int) -> None:
+def _destroy(context: Any, sockets: list[Any], owner: int) -> None:
     if os.getpid() == owner:
-        context.destroy(linger=0)
+        for socket in sockets:
+            socket.close(linger=0)
+        context.term()
