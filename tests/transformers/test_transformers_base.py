@@ -28,7 +28,6 @@ from fuel.transformers import (
     Transformer,
 )
 
-
 ORIGINAL = (
     "AgnosticSourcewiseTransformer",
     "AgnosticTransformer",
