@@ -25,7 +25,8 @@ def fill_subparser(subparser):
     return default_downloader
 """
 
-# The manual's converter, but for a shuffle with a seed and a name that is not taken.
+# The manual's converter, but for a shuffle with a seed, a name that is not taken, and an encoding,
+# without which NumPy 1 hands bytes to the function.
 CONVERTER = """
 import os
 
@@ -42,7 +43,8 @@ def convert_iris(directory, output_directory, output_filename='my_iris.hdf5'):
     data = numpy.loadtxt(
         os.path.join(directory, 'iris.data'),
         converters={4: lambda x: classes[x]},
-        delimiter=',')
+        delimiter=',',
+        encoding='utf8')
     numpy.random.RandomState(3).shuffle(data)
     features = data[:, :-1].astype('float32')
     targets = data[:, -1].astype('uint8').reshape((-1, 1))
