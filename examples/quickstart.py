@@ -100,7 +100,9 @@ def train(model, stream, epoch=1, batches=None, stop_after=None):
     seen = []
     while epoch <= EPOCHS:
         batches = batches or stream.get_epoch_iterator()
-        for features, targets in tqdm(batches, f"epoch {epoch}", leave=False, disable=None):
+        done = batches.state_dict()["delivered"]  # not 0 where an epoch is gone on with
+        bar = tqdm(batches, f"epoch {epoch}", len(stream), leave=False, disable=None, initial=done)
+        for features, targets in bar:
             model.learn(features, targets[:, 0], rate=0.3)
             seen.append(hashlib.sha256(features.tobytes() + targets.tobytes()).hexdigest())
             if len(seen) == stop_after:
@@ -132,9 +134,6 @@ def resume(folder):
     stream.load_state_dict(state["stream"])
     _, _, seen = train(model, stream, state["epoch"])
     numpy.savez(folder / "resumed.npz", weights=model.weights, seen=seen)
-
-
-# -- the show --------------------------------------------------------------------------------------
 
 
 def convert(folder):
