@@ -124,13 +124,9 @@ class AheadCursor(Cursor):
     def _start(self) -> ChildProcess:
         self._move()
         self._taken = 0
+        _defer_iterators(self.child)
         work = (self.child, self.step.data_stream, self.step.max_store)
-        try:
-            worker: ChildProcess = self.step._worker(work)
-        except TypeError:
-            if not _defer_iterators(self.child):
-                raise
-            worker = self.step._worker(work)
+        worker: ChildProcess = self.step._worker(work)
         return worker
 
     def _move(self) -> None:
@@ -251,17 +247,14 @@ def _all_below(cursor: Any) -> list[Any]:
     return found
 
 
-def _defer_iterators(cursor: Any) -> bool:
+def _defer_iterators(cursor: Any) -> None:
     """Replace fresh iterators of users' streams that do not travel, such as generators."""
-    replaced = False
     for one in _all_below(cursor):
         if isinstance(one, OpaqueCursor) and one.run is None and one.count == 0:
             try:
                 dumps(one.iterator)
             except Exception:  # whatever it holds
                 one.iterator = _NotStarted(one.step)
-                replaced = True
-    return replaced
 
 
 # -- in the child process ------------------------------------------------------------------------
