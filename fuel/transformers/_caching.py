@@ -76,7 +76,11 @@ class Cache(Transformer):
         cursor = self._cursor()
         if cursor is not None:
             return cursor.cache
-        # That of a subclass which fills and empties it by itself.
+        # That of a subclass which fills and empties it by itself; a new epoch begins without it.
+        live = self._live
+        if live is not None and live.count == 0 and not hasattr(live, "began_empty"):
+            live.began_empty = True
+            self.__dict__.pop("_own_cache", None)
         own: list[list[Any]] = self.__dict__.setdefault("_own_cache", [])
         own += [[] for _ in self.sources[len(own) :]]
         return own

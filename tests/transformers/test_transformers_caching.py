@@ -13,6 +13,7 @@ from fuel.datasets import IndexableDataset, IterableDataset
 from fuel.exceptions import RequestError
 from fuel.schemes import ConstantScheme, SequentialExampleScheme, SequentialScheme
 from fuel.streams import DataStream
+from fuel.testing import assert_resumes_everywhere
 from fuel.transformers import Batch, Cache
 
 
@@ -94,6 +95,32 @@ def test_labels_are_kept_as_a_copy() -> None:
     assert cache.axis_labels is not stream.axis_labels
     assert cache.sources == stream.sources
     assert cache.produces_examples is False
+
+
+class ByHand(Cache):
+    """Fills and empties the cache by itself, as the original did."""
+
+    def get_data(self, request: Any = None) -> Any:
+        if request > len(self.cache[0]):
+            self._cache()
+        if not self.cache[0]:
+            raise StopIteration
+        data = tuple(numpy.asarray(source[:request]) for source in self.cache)
+        self.cache = [source[request:] for source in self.cache]
+        return data
+
+
+def test_a_subclass_may_fill_and_empty_the_cache_by_itself() -> None:
+    def by_hand() -> ByHand:
+        return ByHand(batches(), ConstantScheme(3))
+
+    stream = by_hand()
+    next(stream.get_epoch_iterator())
+    # What was held in an epoch that nobody finished is not part of the next one.
+    assert next(stream.get_epoch_iterator())[0].tolist() == [0, 1, 2]
+    assert_resumes_everywhere(
+        lambda: ByHand(batches(9, 3), ConstantScheme(2, times=4)), new_process=False
+    )
 
 
 @pytest.mark.parametrize("scheme", [SequentialScheme(4, 2), SequentialExampleScheme(4), None, 5])
