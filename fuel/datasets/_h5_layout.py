@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy
 
@@ -18,11 +19,38 @@ __all__ = [
     "get_all_sources",
     "get_axis_labels",
     "get_vlen_sources",
+    "opened_dataset",
     "plain_sources",
     "shapes_of",
     "sources_of_splits",
     "specs_of",
 ]
+
+
+#: The HDF5 datasets that were opened in each file: opening one costs as much as reading a row.
+_opened: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def opened_dataset(h5file: Any, name: str) -> Any:
+    """Return a dataset of a file that nobody changes, opened once.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        A file that this package opened for reading.
+    name : str
+        A source.
+
+    Returns
+    -------
+    h5py.Dataset
+        The dataset.
+
+    """
+    known = _opened.setdefault(h5file, {})
+    if name not in known or not known[name]:
+        known[name] = h5file[name]
+    return known[name]
 
 
 def plain_sources(h5file: Any) -> tuple[str, ...]:

@@ -382,7 +382,9 @@ class H5PYDataset(LazyAttributes):
 
     def _read(self, h5file: Any, source: str, rows: Any) -> tuple[Any, Any]:
         """Read rows of a source and, if it is of variable length, the shapes of the examples."""
-        dataset = h5file[source]
+        # In a file of the user's a name may come to mean another dataset.
+        ours = self.external_file_handle is None
+        dataset = _h5_layout.opened_dataset(h5file, source) if ours else h5file[source]
         # Loading a whole split never needs another order.
         data = read_rows(dataset, rows, self.sort_indices)
         if source not in self.vlen_sources:

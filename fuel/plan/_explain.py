@@ -57,9 +57,11 @@ def explain(stream: Any) -> str:
 
     visit(stream, 0)
     count = len(ahead)
+    above = {0: " is", 1: " and the elementwise step above it are"}.get(
+        count, f" and the {count} elementwise steps above it are"
+    )
     lines.append(
-        f"{names[id(source)]} and the {count} elementwise step{'' if count == 1 else 's'} above it "
-        "are a function of the ordinal; executor: serial; fused: nothing"
+        f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: nothing"
     )
     return "\n".join(lines)
 
