@@ -9,7 +9,8 @@ The parent hears of everything that happens: an exception in the child is raised
 type and its traceback, a child that dies is noticed at once. The child ends with `close`, with
 garbage collection, with the parent's exit, and with the parent's death.
 
-What runs inside the child is in `fuel.utils._child`, the messages in `fuel.utils._channel`.
+How the interpreter is started and ended is in `fuel.utils._launch`, what runs inside the child in
+`fuel.utils._child`, the messages are in `fuel.utils._channel`.
 """
 
 from __future__ import annotations
@@ -21,52 +22,18 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuel.exceptions import WorkerError
-from fuel.utils._channel import ENDED, FAILED, MISSING, READY, Channel, ChannelClosed, dumps
+from fuel.utils._channel import ENDED, FAILED, MISSING, READY, ChannelClosed, dumps
 from fuel.utils._failure import unpack_failure
-
-if TYPE_CHECKING:
-    import subprocess
+from fuel.utils._launch import GRACE_S, launch, preparation, stop
 
 __all__ = ["ChildProcess", "assigned_settings"]
-
-#: Seconds that a child gets to end by itself when it is closed, and again after it was asked to.
-#: An idle child needs some 20 ms; a child that needs longer is busy with what nobody wants.
-_GRACE_S = 1.0
 
 #: Seconds between two looks at whether the child lives. A dead child closes the pipe, which is
 #: noticed at once; only if a process that *it* started holds the pipe open does this matter.
 _LOOK_S = 0.25
-
-# Kept free of anything outside the standard library: the search path comes with the first
-# message. The empty entry that `-c` puts first would let files of the current directory hide
-# modules of the standard library.
-_BOOTSTRAP = """\
-import sys
-sys.path[:] = [entry for entry in sys.path if entry]
-import os, signal
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-if hasattr(signal, "pthread_sigmask"):
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-from multiprocessing import connection
-parent = None
-if os.name == "nt":
-    import _winapi
-    from multiprocessing import reduction
-    parent = _winapi.OpenProcess(0x100000 | _winapi.PROCESS_DUP_HANDLE, False, int(sys.argv[2]))
-    pipe = connection.PipeConnection(reduction.duplicate(int(sys.argv[1]), source_process=parent))
-else:
-    pipe = connection.Connection(int(sys.argv[1]))
-    os.set_inheritable(pipe.fileno(), False)
-    os.set_inheritable(int(sys.argv[3]), False)
-preparation = pipe.recv()
-preparation.update(parent_handle=parent, life=int(sys.argv[3]))
-sys.path[:] = preparation["path"]
-from fuel.utils._child import main
-main(pipe, preparation)
-"""
 
 _HINTS = {
     "SIGKILL": "systems do this when memory runs out: keep fewer or smaller batches in flight",
@@ -133,17 +100,17 @@ class ChildProcess:
         self._by_value: set[str] = set()
         self._outcome: BaseException | None = None
         payload = self._dumps(self._work)
-        self._process, self._channel, life, spare = _launch(name)
+        self._process, self._channel, life, spare = launch(name)
         self.pid: int = self._process.pid
         self._owner = os.getpid()
         self._ready = False
         # The child's end must stay open until the child has it (on Windows it copies it).
         self._spare = spare
         self._finalizer = weakref.finalize(
-            self, _stop, self._process, self._channel, (life, spare), self._owner
+            self, stop, self._process, self._channel, (life, spare), self._owner
         )
         try:
-            self._channel.send_bytes(_preparation())
+            self._channel.send_bytes(preparation())
             self._channel.send_bytes(payload)
         except ChannelClosed:
             pass  # it died at once; the first recv says so
@@ -378,7 +345,7 @@ class ChildProcess:
 
     def _death(self) -> WorkerError:
         # The pipe closes a moment before the system knows the exit status.
-        if not self.join(_GRACE_S):
+        if not self.join(GRACE_S):
             self._process.kill()
             self._process.wait()
         code = self._process.returncode
@@ -414,124 +381,3 @@ def _generator_states() -> dict[str, Any]:
     if "numpy.random" in sys.modules:
         states["numpy"] = sys.modules["numpy.random"].get_state()
     return states
-
-
-def _preparation() -> bytes:
-    try:
-        directory: str | None = os.getcwd()
-    except OSError:  # it was removed
-        directory = None
-    return pickle.dumps(
-        {
-            "path": [entry for entry in sys.path if isinstance(entry, str)],
-            "argv": list(getattr(sys, "argv", [""])),
-            "directory": directory,
-            "parent": os.getpid(),
-        }
-    )
-
-
-def _launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
-    """Start an interpreter; return it, our end of the pipe, and two things to close later."""
-    import subprocess
-    from multiprocessing import Pipe
-    from multiprocessing.spawn import get_executable
-
-    executable = get_executable()
-    if not executable:
-        raise WorkerError(
-            f"no process can be started ({name}): Python does not know its own executable; set "
-            f"it with multiprocessing.set_executable"
-        )
-    ours, theirs = Pipe(duplex=True)
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL}
-    life_read, life_write = os.pipe()
-    try:
-        command = [os.fsdecode(executable), *_interpreter_flags(), "-c", _BOOTSTRAP]
-        command += [str(theirs.fileno()), str(os.getpid()), str(life_read)]
-        if os.name == "nt":
-            # A new group does not get Ctrl-C.
-            options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # type: ignore[attr-defined]
-            base = getattr(sys, "_base_executable", command[0])
-            if command[0] == sys.executable != base:
-                # In a virtual environment this is a launcher, which would be the process that we
-                # end while the real one goes on; the variable makes the real one use the
-                # environment (as the standard library's own spawn does).
-                options["env"] = {**os.environ, "__PYVENV_LAUNCHER__": sys.executable}
-                command[0] = base
-        else:
-            options["pass_fds"] = (theirs.fileno(), life_read)
-        process = _popen_without_interrupts(command, options)
-    except BaseException as error:
-        for end in (ours, theirs):
-            end.close()
-        os.close(life_write)
-        if isinstance(error, OSError):
-            raise WorkerError(f"no process can be started ({name}): {error}") from error
-        raise
-    finally:
-        os.close(life_read)
-    if os.name != "nt":
-        theirs.close()
-    return process, Channel(ours), _Descriptor(life_write), theirs
-
-
-def _interpreter_flags() -> list[str]:
-    from multiprocessing.util import _args_from_interpreter_flags  # type: ignore[attr-defined]
-
-    flags: list[str] = _args_from_interpreter_flags()
-    return flags
-
-
-def _popen_without_interrupts(
-    command: list[str], options: dict[str, Any]
-) -> subprocess.Popen[bytes]:
-    """Start a process in which Ctrl-C has no effect from its first instruction."""
-    import subprocess
-
-    if not hasattr(signal, "pthread_sigmask"):
-        return subprocess.Popen(command, **options)
-    # A blocked signal stays blocked in the child until it has chosen to ignore it.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        return subprocess.Popen(command, **options)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Descriptor:
-    """A file descriptor that is closed once."""
-
-    def __init__(self, number: int) -> None:
-        self._number: int | None = number
-
-    def close(self) -> None:
-        number, self._number = self._number, None
-        if number is not None:
-            os.close(number)
-
-
-def _stop(process: subprocess.Popen[bytes], channel: Channel, ends: Any, owner: int) -> None:
-    """End a child in bounded time. A function of its own: it must not hold the object."""
-    import subprocess
-
-    channel.close()
-    try:
-        if os.getpid() != owner:
-            process.returncode = 0  # not ours to wait for, nor to warn about
-            return
-        for stop in (None, process.terminate, process.kill):
-            if stop is not None:
-                stop()
-            try:
-                process.wait(_GRACE_S if stop is not process.kill else None)
-                return
-            except subprocess.TimeoutExpired:
-                continue
-    except BaseException:
-        process.kill()  # interrupted while waiting: leave nothing behind all the same
-        process.wait()
-        raise
-    finally:
-        for end in ends:
-            end.close()

@@ -1,0 +1,182 @@
+"""Start an interpreter that runs our own entry point, and end it.
+
+The function that it runs, and what is said to it, are in `fuel.utils._process`; what it does with
+that is in `fuel.utils._child`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fuel.exceptions import WorkerError
+from fuel.utils._channel import Channel
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["GRACE_S", "launch", "preparation", "stop"]
+
+#: Seconds that a child gets to end by itself when it is closed, and again after it was asked to.
+#: An idle child needs some 20 ms; a child that needs longer is busy with what nobody wants.
+GRACE_S = 1.0
+
+# Kept free of anything outside the standard library: the search path comes with the first
+# message. The empty entry that `-c` puts first would let files of the current directory hide
+# modules of the standard library.
+_BOOTSTRAP = """\
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+if hasattr(signal, "pthread_sigmask"):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+from multiprocessing import connection
+parent = None
+if os.name == "nt":
+    import _winapi
+    from multiprocessing import reduction
+    parent = _winapi.OpenProcess(0x100000 | _winapi.PROCESS_DUP_HANDLE, False, int(sys.argv[2]))
+    pipe = connection.PipeConnection(reduction.duplicate(int(sys.argv[1]), source_process=parent))
+else:
+    pipe = connection.Connection(int(sys.argv[1]))
+    os.set_inheritable(pipe.fileno(), False)
+    os.set_inheritable(int(sys.argv[3]), False)
+try:
+    preparation = pipe.recv()
+except EOFError:
+    raise SystemExit(0)
+preparation.update(parent_handle=parent, life=int(sys.argv[3]))
+sys.path[:] = preparation["path"]
+from fuel.utils._child import main
+main(pipe, preparation)
+"""
+
+
+def preparation() -> bytes:
+    """Return the first message to an interpreter: what it needs before it can import us."""
+    try:
+        directory: str | None = os.getcwd()
+    except OSError:  # it was removed
+        directory = None
+    return pickle.dumps(
+        {
+            "path": [entry for entry in sys.path if isinstance(entry, str)],
+            "argv": list(getattr(sys, "argv", [""])),
+            "directory": directory,
+            "parent": os.getpid(),
+        }
+    )
+
+
+def launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
+    """Start an interpreter; return it, our end of the pipe, and two things to close later."""
+    import subprocess
+    from multiprocessing import Pipe
+    from multiprocessing.spawn import get_executable
+
+    executable = get_executable()
+    if not executable:
+        raise WorkerError(
+            f"no process can be started ({name}): Python does not know its own executable; set "
+            f"it with multiprocessing.set_executable"
+        )
+    ours, theirs = Pipe(duplex=True)
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL}
+    life_read, life_write = os.pipe()
+    try:
+        command = [os.fsdecode(executable), *_interpreter_flags(), "-c", _BOOTSTRAP]
+        command += [str(theirs.fileno()), str(os.getpid()), str(life_read)]
+        if os.name == "nt":
+            # A new group does not get Ctrl-C.
+            options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # type: ignore[attr-defined]
+            base = getattr(sys, "_base_executable", command[0])
+            if command[0] == sys.executable != base:
+                # In a virtual environment this is a launcher, which would be the process that we
+                # end while the real one goes on; the variable makes the real one use the
+                # environment (as the standard library's own spawn does).
+                options["env"] = {**os.environ, "__PYVENV_LAUNCHER__": sys.executable}
+                command[0] = base
+        else:
+            options["pass_fds"] = (theirs.fileno(), life_read)
+        process = _popen_without_interrupts(command, options)
+    except BaseException as error:
+        for end in (ours, theirs):
+            end.close()
+        os.close(life_write)
+        if isinstance(error, OSError):
+            raise WorkerError(f"no process can be started ({name}): {error}") from error
+        raise
+    finally:
+        os.close(life_read)
+    if os.name != "nt":
+        theirs.close()
+    return process, Channel(ours), _Descriptor(life_write), theirs
+
+
+def _interpreter_flags() -> list[str]:
+    from multiprocessing.util import _args_from_interpreter_flags  # type: ignore[attr-defined]
+
+    flags: list[str] = _args_from_interpreter_flags()
+    return flags
+
+
+def _popen_without_interrupts(
+    command: list[str], options: dict[str, Any]
+) -> subprocess.Popen[bytes]:
+    """Start a process in which Ctrl-C has no effect from its first instruction."""
+    import subprocess
+
+    if not hasattr(signal, "pthread_sigmask"):
+        return subprocess.Popen(command, **options)
+    # A blocked signal stays blocked in the child until it has chosen to ignore it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        return subprocess.Popen(command, **options)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Descriptor:
+    """A file descriptor that is closed once."""
+
+    def __init__(self, number: int) -> None:
+        self._number: int | None = number
+
+    def close(self) -> None:
+        number, self._number = self._number, None
+        if number is not None:
+            os.close(number)
+
+
+def stop(process: subprocess.Popen[bytes], channel: Channel, ends: Any, owner: int) -> None:
+    """End a child in bounded time. A function of its own: it must not hold the object."""
+    channel.close()
+    try:
+        if os.getpid() != owner:
+            process.returncode = 0  # not ours to wait for, nor to warn about
+        elif not _exits(process):
+            process.terminate()
+            if not _exits(process):
+                process.kill()
+                process.wait()
+    except BaseException:
+        process.kill()  # interrupted while waiting: leave nothing behind all the same
+        process.wait()
+        raise
+    finally:
+        for end in ends:
+            end.close()
+
+
+def _exits(process: subprocess.Popen[bytes]) -> bool:
+    import subprocess
+
+    try:
+        process.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
