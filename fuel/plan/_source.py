@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fuel.exceptions import StateMismatchError
+from fuel.exceptions import StateError, StateMismatchError
+from fuel.plan import _memory
 from fuel.plan._context import Context
 from fuel.plan._cursor import Cursor
+from fuel.plan._foreign import NeedsReplay
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours
 
@@ -30,6 +32,8 @@ class SourceCursor(Cursor):
 
     def __init__(self, start: Start, step: Any) -> None:
         start.take_epoch(step)
+        # What users' code remembers before it starts: from there, reading up to a place gets there.
+        self.began = _remembered(step)
         # Before the step learns of this pass: it looks at its earlier one.
         self.state = step._begin_pass()
         super().__init__(start, step)
@@ -67,9 +71,14 @@ class SourceCursor(Cursor):
 
     def tell(self) -> JSON:
         """Describe the place: that of the scheme, or the number of items without one."""
+        if self.requests is not None and not self._counts_items():
+            return self.mark
+        if self.began is not None and _remembered(self.step) != self.began:
+            # Reading up to this place would begin with what is remembered here.
+            raise NeedsReplay(
+                f"{type(self.dataset).__qualname__} has no numbered places, and remembers something"
+            )
         if self.requests is not None:
-            if not self._counts_items():
-                return self.mark
             return {"own": self.mark, "items": self.count}
         if is_ours(type(self.state)) and hasattr(self.state, "tell"):
             return {"items": self.count, "state": self.state.tell()}
@@ -112,3 +121,13 @@ class SourceCursor(Cursor):
     def close(self) -> None:
         """Close the dataset's state if no later pass uses it."""
         self.step._end_pass(self)
+
+
+def _remembered(step: Any) -> JSON:
+    """Return what users' code in a step remembers; None where there is none."""
+    if not _memory.remembers(step):
+        return None
+    try:
+        return _memory.capture(step)
+    except StateError as error:
+        return str(error)
