@@ -69,13 +69,10 @@ class Below:
 
     def go(self, place: JSON) -> None:
         """Go to a place, ready to fetch what was fetched from there."""
-        memory = place.get("memory", {})
-        if self.remembers:
-            _memory.restore(self.stream, memory)
         self.cursor.seek(place["at"])
         if self.remembers:
-            # Going there may have run users' code.
-            _memory.restore(self.stream, memory)
+            # Last, because going there may have run users' code.
+            _memory.restore(self.stream, place.get("memory", {}))
 
     def again(self) -> Any:
         """Return the next item, which was fetched before.

@@ -138,6 +138,31 @@ def test_after_an_error_in_the_middle_of_a_batch_it_goes_on_with_what_it_has() -
     assert next(copy.get_epoch_iterator())[1].tolist() == [3, 4, 5]
 
 
+class Counting:
+    """Remembers how many examples it has seen."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, data: Any) -> Any:
+        self.calls += 1
+        return (data[0], data[1] + 100 * self.calls)
+
+
+def test_examples_held_at_an_error_are_fetched_again_as_they_were() -> None:
+    def make(strictness: int) -> Any:
+        return Batch(Mapping(examples(5), Counting()), ConstantScheme(3), strictness=strictness)
+
+    iterator = make(2).get_epoch_iterator()
+    assert next(iterator)[1].tolist() == [100, 201, 302]
+    with pytest.raises(ValueError, match="only 2 are left"):
+        next(iterator)
+    lenient = make(0)
+    lenient.load_state_dict(iterator.state_dict())
+    assert next(lenient.get_epoch_iterator())[1].tolist() == [403, 504]
+    assert next(lenient.get_epoch_iterator())[1].tolist() == [600, 701, 802]
+
+
 def test_another_batch_size_goes_on_from_a_saved_position() -> None:
     iterator = Batch(examples(), ConstantScheme(3)).get_epoch_iterator()
     next(iterator)
