@@ -6,10 +6,12 @@ that is in `fuel.utils._child`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fuel.exceptions import WorkerError
@@ -18,7 +20,7 @@ from fuel.utils._channel import Channel
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["GRACE_S", "launch", "preparation", "stop"]
+__all__ = ["GRACE_S", "launch", "preparation", "stop", "uninterrupted"]
 
 #: Seconds that a child gets to end by itself when it is closed, and again after it was asked to.
 #: An idle child needs some 20 ms; a child that needs longer is busy with what nobody wants.
@@ -102,7 +104,7 @@ def launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
                 command[0] = base
         else:
             options["pass_fds"] = (theirs.fileno(), life_read)
-        process = _popen_without_interrupts(command, options)
+        process = subprocess.Popen(command, **options)
     except BaseException as error:
         for end in (ours, theirs):
             end.close()
@@ -124,18 +126,19 @@ def _interpreter_flags() -> list[str]:
     return flags
 
 
-def _popen_without_interrupts(
-    command: list[str], options: dict[str, Any]
-) -> subprocess.Popen[bytes]:
-    """Start a process in which Ctrl-C has no effect from its first instruction."""
-    import subprocess
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment, in this thread and in a process that it starts meanwhile.
 
+    Here, so that a process that was started is known before anything can be raised. In the
+    process, because a blocked signal stays blocked until it has chosen to ignore it.
+    """
     if not hasattr(signal, "pthread_sigmask"):
-        return subprocess.Popen(command, **options)
-    # A blocked signal stays blocked in the child until it has chosen to ignore it.
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        return subprocess.Popen(command, **options)
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

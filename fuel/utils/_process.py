@@ -27,7 +27,7 @@ from typing import Any
 from fuel.exceptions import WorkerError
 from fuel.utils._channel import ENDED, FAILED, MISSING, READY, ChannelClosed, dumps
 from fuel.utils._failure import unpack_failure
-from fuel.utils._launch import GRACE_S, launch, preparation, stop
+from fuel.utils._launch import GRACE_S, launch, preparation, stop, uninterrupted
 
 __all__ = ["ChildProcess", "assigned_settings"]
 
@@ -100,15 +100,16 @@ class ChildProcess:
         self._by_value: set[str] = set()
         self._outcome: BaseException | None = None
         payload = self._dumps(self._work)
-        self._process, self._channel, life, spare = launch(name)
-        self.pid: int = self._process.pid
         self._owner = os.getpid()
         self._ready = False
+        with uninterrupted():
+            self._process, self._channel, life, spare = launch(name)
+            self._finalizer = weakref.finalize(
+                self, stop, self._process, self._channel, (life, spare), self._owner
+            )
+        self.pid: int = self._process.pid
         # The child's end must stay open until the child has it (on Windows it copies it).
         self._spare = spare
-        self._finalizer = weakref.finalize(
-            self, stop, self._process, self._channel, (life, spare), self._owner
-        )
         try:
             self._channel.send_bytes(preparation())
             self._channel.send_bytes(payload)

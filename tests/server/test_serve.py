@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import pickle
@@ -26,6 +27,13 @@ from fuel.transformers import Mapping
 from fuel.utils._process import ChildProcess
 
 TIMEOUT = 30.0
+
+#: Without the compiled kernels, so that nothing is said about missing ones.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(fuel.__file__).parent.parent),
+    "FUEL_KERNELS": "reference",
+}
 SOURCES = ("features", "targets")
 
 
@@ -247,7 +255,17 @@ def test_it_closes_and_can_be_used_again(running, client):
     assert not stream.connected
 
 
+def test_a_connection_that_is_forgotten_is_closed(running):
+    stream = ServerDataStream(SOURCES, False, port=running, timeout=TIMEOUT)
+    list(stream.get_epoch_iterator())
+    socket = stream._connection.socket
+    del stream
+    gc.collect()
+    assert socket.closed
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_makes_a_connection_of_its_own(running, client):
     port = running
     stream = client(port)
@@ -317,13 +335,13 @@ def test_ctrl_c_stops_a_server_that_waits_for_clients(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(fuel.__file__).parent.parent)},
+        env=ENVIRONMENT,
         start_new_session=True,
     )
     assert process.stdout.readline().startswith("serving on")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=TIMEOUT)
-    assert out.splitlines() == ["interrupted in epoch 0", "the server has stopped"]
+    assert out.endswith("the server has stopped\n")
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert err.count("Traceback") == 1
 

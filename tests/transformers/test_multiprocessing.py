@@ -343,6 +343,7 @@ def test_it_pickles_without_its_process(parallel):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_gets_a_process_of_its_own(parallel):
     stream = parallel(batches(SequentialScheme(20, 4)))
     iterator = stream.get_epoch_iterator()

@@ -18,6 +18,13 @@ import fuel
 
 TIMEOUT = 60
 
+#: Without the compiled kernels, so that nothing is said about missing ones.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(fuel.__file__).parent.parent),
+    "FUEL_KERNELS": "reference",
+}
+
 #: No guard, a lambda, a class and a global variable of the main module.
 PROGRAM = """
 import numpy
@@ -47,7 +54,7 @@ def start(*arguments, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(fuel.__file__).parent.parent)},
+        env=ENVIRONMENT,
         **options,
     )
 

@@ -305,6 +305,7 @@ def test_garbage_collection_ends_the_process():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_cannot_use_the_child_and_does_not_end_it():
     child = ChildProcess(echo)
     child.send(1)

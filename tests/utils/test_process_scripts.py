@@ -42,7 +42,7 @@ needs_signals = pytest.mark.skipif(os.name == "nt", reason="these are signals of
 
 def environment():
     root = str(Path(fuel.__file__).parent.parent)
-    return {**os.environ, "PYTHONPATH": root}
+    return {**os.environ, "PYTHONPATH": root, "FUEL_KERNELS": "reference"}
 
 
 def run(*arguments, **options):
