@@ -20,6 +20,16 @@ HOME = ROOT / ".venv"
 STAMP = HOME / "fuel-stamp.json"
 LOG = HOME / "fuel-install.log"
 OLDEST = (3, 10)
+#: Runs a command in the environment, which may lack something if its making was interrupted.
+_CALL = """import sys
+sys.path.remove("")  # the user's folder may hold a file of the name of a module
+try:
+    from {0} import main
+except ImportError as error:
+    name = "{0}".split(".")[-1].replace("_", "-")
+    sys.exit(f"{{name}}: failed: {{error}}; run bin/quickstart once, it installs what is needed")
+sys.exit(main())
+"""
 NEWER = ["python3.14", "python3.13", "python3.12", "python3.11", "python3.10"]
 
 
@@ -58,6 +68,20 @@ def run(arguments, **options):
     command = [str(python()), *(str(argument) for argument in arguments)]
     options.setdefault("cwd", str(ROOT))
     return subprocess.run(command, env=clean_environment(), **options).returncode
+
+
+def hand_over(command, **options):
+    """Let another program take the place of this one; returns its exit code where it cannot.
+
+    A signal sent to this process then reaches the program that does the work.
+    """
+    if os.name == "nt":  # there, the caller would be told that the program has ended
+        return subprocess.run(command, **options).returncode
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if "cwd" in options:
+        os.chdir(options["cwd"])
+    os.execve(command[0], command, options.get("env", os.environ))
 
 
 def clean_environment(**more):
@@ -129,7 +153,7 @@ def _read_stamp():
 
 
 def _make():
-    if HOME.exists() and not (HOME / "pyvenv.cfg").exists():
+    if HOME.exists() and not (HOME / "pyvenv.cfg").exists() and os.listdir(str(HOME)):
         raise Failure(f"{HOME} exists and is not a virtual environment; move it away")
     try:
         import ensurepip  # noqa: F401  (Debian and Ubuntu ship Python without it)
@@ -141,10 +165,25 @@ def _make():
         ) from error
     say("making a virtual environment in .venv")
     try:
+        _clear()
         # Symbolic links, as `python -m venv` makes them: some builds of Python do not run copied.
-        venv.create(str(HOME), clear=True, with_pip=True, symlinks=os.name != "nt")
+        venv.create(str(HOME), with_pip=True, symlinks=os.name != "nt")
     except (OSError, subprocess.CalledProcessError) as error:
         raise Failure(f"the virtual environment could not be made in {HOME}: {error}") from error
+
+
+def _clear():
+    """Empty the environment, but for the file that tells that it is one.
+
+    Whatever stops this half-way, the next run knows the folder for its own.
+    """
+    HOME.mkdir(exist_ok=True)
+    (HOME / "pyvenv.cfg").touch()
+    for path in HOME.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(str(path))
+        elif path.name != "pyvenv.cfg":
+            path.unlink()
 
 
 def _install(extras, require_kernels):
@@ -197,8 +236,7 @@ def command(module):
     def main(arguments):
         if python().exists() and Path(sys.prefix).resolve() != HOME.resolve():
             # The user's own working directory and configuration, the checkout's environment.
-            call = f"import sys; from {module} import main; sys.exit(main(sys.argv[1:]))"
-            return subprocess.run([str(python()), "-c", call] + arguments).returncode
+            return hand_over([str(python()), "-c", _CALL.format(module)] + arguments)
         sys.path.insert(0, str(ROOT))
         try:
             imported = importlib.import_module(module)
@@ -206,6 +244,6 @@ def command(module):
             raise Failure(
                 f"{error}; run bin/quickstart once, it installs what is needed"
             ) from error
-        return imported.main(arguments)
+        return imported.main()
 
     return main

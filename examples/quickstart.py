@@ -196,4 +196,7 @@ test accuracy: {accuracy(model):.1%}""")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("\nstopped; the next run starts over")

@@ -61,9 +61,12 @@ def environment(checkout_copy: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def start(copy: Path, program: str, *arguments: str, **variables: str) -> Any:
+def start(
+    copy: Path, program: str, *arguments: str, cwd: Path | None = None, **variables: str
+) -> Any:
     return subprocess.run(
         [sys.executable, str(copy / "bin" / program), *arguments],
+        cwd=cwd,
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -150,6 +153,65 @@ def test_something_else_named_venv_is_left_alone(checkout_copy: Path) -> None:
     assert (checkout_copy / ".venv" / "letter").read_text(encoding="utf-8") == "precious"
 
 
+@pytest.mark.parametrize("moment", ["folder", "clearing"])
+def test_an_environment_whose_making_was_interrupted_is_made_again(
+    checkout_copy: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    module = load(checkout_copy)
+    module.HOME.mkdir()
+    if moment == "clearing":
+        (module.HOME / "pyvenv.cfg").touch()
+        (module.HOME / "lib").mkdir()
+        (module.HOME / "lib" / "old").touch()
+
+        def interrupted(path: str) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module.shutil, "rmtree", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                module._make()
+    made: list[str] = []
+    monkeypatch.setattr("venv.create", lambda path, **options: made.append(path))
+    module._make()
+    assert made == [str(module.HOME)]
+    assert [path.name for path in module.HOME.iterdir()] == ["pyvenv.cfg"]
+
+
+def test_a_command_in_an_incomplete_environment_says_how_to_complete_it(
+    checkout_copy: Path, tmp_path: Path
+) -> None:
+    import venv
+
+    venv.create(checkout_copy / ".venv", symlinks=os.name != "nt")
+    (tmp_path / "fuel.py").write_text("print('not the package')\n", encoding="utf-8")
+    done = start(checkout_copy, "fuel-info", "a.hdf5", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("fuel-info: failed: No module named 'fuel'")
+    assert "run bin/quickstart once" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot replace a running program")
+def test_a_signal_to_the_quickstart_reaches_the_program_that_works(checkout_copy: Path) -> None:
+    import venv
+
+    module = load(checkout_copy)
+    venv.create(module.HOME, symlinks=True)
+    module.STAMP.write_text(json.dumps(module._describe([])), encoding="utf-8")
+    (checkout_copy / "examples" / "quickstart.py").write_text(
+        "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n", encoding="utf-8"
+    )
+    program = [sys.executable, str(checkout_copy / "bin" / "quickstart")]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        last = [process.stdout.readline() for _ in range(3)][-1]
+        assert int(last) == process.pid
+        process.terminate()
+        assert process.wait(timeout=30) == -15
+
+
 def test_an_old_python_is_told_what_is_needed(
     checkout_copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,7 +257,8 @@ def test_the_launchers_hand_over_arguments_and_exit_code(checkout_copy: Path) ->
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
     (package / "fuel_info.py").write_text(
-        "def main(args):\n    print(args)\n    return 3\n", encoding="utf-8"
+        "import sys\ndef main(args=None):\n    print(sys.argv[1:])\n    return 3\n",
+        encoding="utf-8",
     )
     done = start(checkout_copy, "fuel-info", "a file.hdf5")
     assert (done.returncode, done.stdout.strip()) == (3, "['a file.hdf5']")
