@@ -11,9 +11,11 @@ The streams that use this are in `fuel.transformers._parallel`.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fuel.exceptions import StateError, WorkerError
@@ -126,7 +128,14 @@ class AheadCursor(Cursor):
         self._taken = 0
         _defer_iterators(self.child)
         work = (self.child, self.step.data_stream, self.step.max_store)
-        worker: ChildProcess = self.step._worker(work)
+        try:
+            worker: ChildProcess = self.step._worker(work)
+        except TypeError:
+            # Perhaps a user's dataset keeps an open file as its state.
+            with _states_left_here(self.child) as left:
+                if not left:
+                    raise
+                worker = self.step._worker(work)
         return worker
 
     def _move(self) -> None:
@@ -257,6 +266,35 @@ def _defer_iterators(cursor: Any) -> None:
                 one.iterator = _NotStarted(one.step)
 
 
+class _OpenedThere:
+    """Stands for the state of a dataset that is opened anew in the process that reads it."""
+
+
+@contextlib.contextmanager
+def _states_left_here(cursor: Any) -> Iterator[list[Any]]:
+    """Take fresh states of datasets that do not travel, such as files, out of passes to be sent."""
+    left = []
+    for one in _all_below(cursor):
+        if isinstance(one, SourceCursor) and one.count == 0 and one.state is not None:
+            try:
+                dumps(one.state)
+            except Exception:  # whatever it holds
+                left.append((one, one.state, one.step.data_state))
+    try:
+        for one, _, _ in left:
+            one.state = one.step.data_state = _OpenedThere()
+        yield left
+    finally:
+        for one, state, latest in left:
+            one.state, one.step.data_state = state, latest
+
+
+def _open_states(cursor: Any) -> None:
+    for one in _all_below(cursor):
+        if isinstance(one, SourceCursor) and isinstance(one.state, _OpenedThere):
+            one.state = one.step.data_state = one.dataset.open()
+
+
 # -- in the child process ------------------------------------------------------------------------
 
 
@@ -283,6 +321,7 @@ def run_ahead(channel: Channel, work: Any) -> None:
 
 
 def _run_one(channel: Channel, sender: _Sender, cursor: Any, stream: Any, window: int) -> None:
+    _open_states(cursor)
     _memory.watch(stream)
     describe = _may_describe(stream)
     while True:

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from fuel.config_parser import config
-from fuel.datasets import H5PYDataset, IndexableDataset, IterableDataset
+from fuel.datasets import Dataset, H5PYDataset, IndexableDataset, IterableDataset
 from fuel.exceptions import WorkerError
 from fuel.schemes import (
     ConstantScheme,
@@ -130,6 +130,17 @@ def test_states_are_those_of_the_stream_below_and_resume_in_either(parallel, nam
 def test_a_step_above_and_the_place_in_the_chain_change_no_draws(parallel):
     plain = Mapping(Mapping(batches(seed=3), noisy), noisy)
     ahead = Mapping(parallel(Mapping(batches(seed=3), noisy)), noisy)
+    assert list(map(freeze, ahead.get_epoch_iterator())) == list(
+        map(freeze, plain.get_epoch_iterator())
+    )
+
+
+def test_names_of_draws_are_counted_from_the_source_of_the_whole_chain(parallel):
+    def merged(wrap):
+        first, second = (Mapping(batches(seed=3), noisy) for _ in range(2))
+        return Merge((first, wrap(second)), tuple("abcd"))
+
+    plain, ahead = merged(lambda stream: stream), merged(parallel)
     assert list(map(freeze, ahead.get_epoch_iterator())) == list(
         map(freeze, plain.get_epoch_iterator())
     )
@@ -380,6 +391,35 @@ def test_a_stream_that_is_a_generator_works(parallel):
     resumed = parallel(Generated())
     resumed.load_state_dict(iterator.state_dict())
     assert list(resumed) == [(1,), (2,), (3,)]
+
+
+class Lines(Dataset):
+    """Keeps an open file as its state, which no process can send to another."""
+
+    provides_sources = ("line",)
+    example_iteration_scheme = None
+
+    def __init__(self, path):
+        self.path = path
+        super().__init__()
+
+    def open(self):
+        return open(self.path)
+
+    def close(self, state):
+        state.close()
+
+    def get_data(self, state=None, request=None):
+        return (next(state),)
+
+
+def test_a_dataset_whose_state_is_an_open_file_works(parallel, tmp_path):
+    (tmp_path / "lines").write_text("a\nb\nc\n")
+    stream = parallel(DataStream(Lines(tmp_path / "lines")))
+    for _ in range(2):
+        assert list(stream) == [("a\n",), ("b\n",), ("c\n",)]
+    next(iter(stream))
+    assert next(iter(stream)) == ("a\n",)
 
 
 def test_a_file_may_be_read_here_and_there(parallel, tmp_path):
