@@ -81,7 +81,7 @@ def hand_over(command, **options):
     sys.stderr.flush()
     if "cwd" in options:
         os.chdir(options["cwd"])
-    os.execve(command[0], command, options.get("env", os.environ))
+    return os.execve(command[0], command, options.get("env", os.environ))
 
 
 def clean_environment(**more):
