@@ -6,15 +6,23 @@ not; anything else that a user wrote may remember, so it is watched from its fir
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 from fuel.plan._chain import elementwise, step_names, walk
+from fuel.state._places import is_users
 from fuel.state.hidden import Memory
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours, overridden
 
 __all__ = ["capture", "remembers", "restore", "watch"]
 
+#: What belongs to a step of a chain.
+_PARTS = ("iteration_scheme", "dataset")
+#: Where the classes of passes live.
+_MACHINERY = ("fuel.plan", "fuel.state", "fuel.rng", "fuel.transformers")
+#: What a dataset holds of somebody else's making; each is looked at by itself.
+_HELD = ("indexables", "iterables")
 #: Attributes of streams that the plan looks after itself.
 _PLUMBING = frozenset(
     {
@@ -38,14 +46,29 @@ _PLUMBING = frozenset(
 )
 
 
-def _is_ours_to_position(value: Any) -> bool:
-    """Streams, schemes, passes and iterators have places of their own."""
-    return (
-        hasattr(value, "get_epoch_iterator")
-        or hasattr(value, "get_request_iterator")
-        or hasattr(value, "get_data")
-        or is_ours(type(value))
-    )
+class _Elsewhere:
+    """Tells, for a step, what else is looked after: its chain, and the passes over it."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = weakref.ref(owner)
+        below = walk(owner)
+        parts = [getattr(step, part, None) for step in below for part in _PARTS]
+        self._chain = {id(one) for one in [*below, *parts] if one is not None}
+
+    def __call__(self, value: Any) -> bool:
+        if id(value) in self._chain:
+            return True
+        owner = self._owner()
+        if hasattr(value, "get_epoch_iterator"):
+            return any(step is owner for step in walk(value))
+        if not is_ours(type(value)):
+            return False
+        if not hasattr(value, "data_stream"):
+            # Passes and the like; but a scheme, or the state of a dataset, is somebody's own.
+            return type(value).__module__.startswith(_MACHINERY)
+        if any(step is owner for step in walk(value.data_stream)):
+            return True
+        return getattr(value, "_run", None) is None and id(value.data_stream) in self._chain
 
 
 class _Watched(NamedTuple):
@@ -60,9 +83,11 @@ class _Watched(NamedTuple):
     def memory(self) -> Memory:
         """Return the first look, taken now if there is none."""
         kept = self.owner.__dict__.setdefault("_memory", {})
+        elsewhere = _Elsewhere(self.owner)
         if self.part not in kept:
-            kept[self.part] = Memory(self.obj, self.skip, _is_ours_to_position, _names(self.obj))
+            kept[self.part] = Memory(self.obj, self.skip, elsewhere, _names(self.obj))
         found: Memory = kept[self.part]
+        found.ignore = elsewhere
         return found
 
 
@@ -77,10 +102,22 @@ def _watched(stream: Any) -> list[_Watched]:
             part = f"function{number or ''}"
             found.append(_Watched(f"{name}/{part}", step, part, function, frozenset()))
         dataset = getattr(step, "dataset", None)
-        if dataset is not None and not is_ours(type(dataset)):
-            skip = frozenset({"axis_labels", "_sources"})
+        if dataset is None:
+            continue
+        if not is_ours(type(dataset)):
+            skip = frozenset({"axis_labels", "_sources", *_HELD})
             found.append(_Watched(f"{name}/dataset", step, "dataset", dataset, skip))
+        held = [one for kind in _HELD for one in _listed(dataset, kind)]
+        for number, one in enumerate(held):
+            if is_users(one):
+                part = f"data{number or ''}"
+                found.append(_Watched(f"{name}/{part}", step, part, one, frozenset()))
     return found
+
+
+def _listed(dataset: Any, name: str) -> list[Any]:
+    there = getattr(dataset, "__dict__", {}).get(name)
+    return list(there) if isinstance(there, (list, tuple)) else []
 
 
 def _names(obj: Any) -> tuple[str, str]:
@@ -154,7 +191,7 @@ def capture(stream: Any) -> dict[str, JSON]:
         if own is not None:
             found[watched.key] = {"own": own[0]()}
             continue
-        changes = watched.memory().changes(watched.obj)
+        changes = watched.memory().changes(watched.obj, generators=True)
         if changes:
             found[watched.key] = {"changes": changes}
     return found

@@ -236,6 +236,15 @@ class Run:
                 self.began = error
         self.origin = start.origin
         self.delivered = 0
+        self.ended = False
+        self.following = self._following()
+
+    def _following(self) -> JSON:
+        """Describe what the epochs after this one will start from, None if that cannot be said."""
+        try:
+            return _upcoming.orders(self.stream)
+        except StateError:
+            return None
 
     @property
     def epoch(self) -> int:
@@ -246,7 +255,14 @@ class Run:
         return self
 
     def __next__(self) -> Any:
-        data = next(self.cursor)
+        if self.ended:
+            # What has ended stays so, and users' code is not asked again.
+            raise StopIteration
+        try:
+            data = next(self.cursor)
+        except StopIteration:
+            self.ended = True
+            raise
         self.delivered += 1
         return data
 
@@ -290,11 +306,18 @@ class Run:
             If a step cannot be described.
 
         """
-        return {
+        description: dict[str, JSON] = {
             "delivered": self.delivered,
             "origin": described(self.origin),
             "position": self.position(),
         }
+        if self.ended:
+            description["ended"] = [one.finished for one in _sources(self.cursor)]
+        following = self._following()
+        if following != self.following:
+            # Other epochs have begun since, or somebody else draws from the same generator.
+            description["following"] = following
+        return description
 
     def restore(self, description: JSON) -> None:
         """Go to a place described earlier, in this or another process.
@@ -331,11 +354,20 @@ class Run:
                         f"the state lies behind item {position['replay']} of the epoch, but here "
                         f"it ended after {number}; build the pipeline that it was saved from"
                     ) from None
+            if "ended" in description:
+                next(self.cursor, None)  # users' code was asked, and said that this is the end
         else:
             self.cursor.seek(position["mark"])
             # Reading up to a place runs users' code, which may have changed what it remembers.
             _memory.restore(self.stream, memory)
         self.delivered = description["delivered"]
+        if "ended" in description:
+            self.ended = True
+            for one, finished in zip(_sources(self.cursor), description["ended"], strict=False):
+                one.finished = finished
+        following = description.get("following")
+        if following is not None:
+            _upcoming.set_orders(self.stream, following)
 
     def go(self, position: JSON) -> None:
         """Go to a place in the same epoch.
@@ -358,6 +390,14 @@ class Run:
             if step is not None and step.__dict__.get("_live") is cursor:
                 step.__dict__["_live"] = None
         self.cursor.close()
+
+
+def _sources(cursor: Any) -> list[Any]:
+    """Return the passes over datasets below a pass."""
+    found = [cursor] if hasattr(cursor, "finished") else []
+    for child in cursor.children():
+        found += _sources(child)
+    return found
 
 
 def guarded(action: Callable[[], _T]) -> _T:
