@@ -60,8 +60,8 @@ class Remembering:
 
 
 def build(steps: list[tuple[str, int]], shuffled: bool) -> Any:
-    """Stack steps on a stream of seven examples; a step that does not fit is left out."""
-    scheme = ShuffledExampleScheme(7) if shuffled else SequentialExampleScheme(7)
+    """Stack steps on a stream of a few examples; a step that does not fit is left out."""
+    scheme = ShuffledExampleScheme(5) if shuffled else SequentialExampleScheme(7)
     stream: Any = DataStream(images(), iteration_scheme=scheme)
     for kind, size in steps:
         if stream.produces_examples:
@@ -82,8 +82,11 @@ def build(steps: list[tuple[str, int]], shuffled: bool) -> Any:
         elif kind == "Merge":
             other = build([step for step in steps[:1] if step[0] != "Merge"], not shuffled)
             if other.produces_examples == stream.produces_examples:
-                names = ("a", "b", "c", "d", "e", "f", "g", "h")
-                stream = Merge((FilterSources(stream, stream.sources[:2]), other), names[:4])
+                kept = FilterSources(stream, stream.sources[:2])
+                # A stream from which everything was filtered cannot be started again.
+                filtered = any(step[0] == "Filter" for step in steps)
+                policy = "shortest" if filtered or size % 2 else "cycle"
+                stream = Merge((kept, other), ("a", "b", "c", "d"), on_unequal=policy)
     return stream
 
 
