@@ -12,6 +12,7 @@ The streams that use this are in `fuel.transformers._parallel`.
 from __future__ import annotations
 
 import contextlib
+import pickle
 import queue
 import threading
 import time
@@ -76,6 +77,7 @@ class AheadCursor(Cursor):
         self._place: _Place | None = None  # None: nothing was delivered
         self._stands: JSON = None  # the place to which the pass that stayed here was moved
         self._taken = 0
+        self._delivered = 0  # in this process, for messages
         self._ended = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,12 +97,16 @@ class AheadCursor(Cursor):
             worker = self._worker = self._start()
         try:
             kind, place, content = worker.recv()
-        except BaseException:
+        except BaseException as error:
             # It died, or the wait was interrupted in the middle of a message. The next call
             # starts another process behind the item delivered last.
             self._drop()
+            if type(error) is WorkerError:
+                raise WorkerError(
+                    f"{error}; it had delivered {self._delivered} items of epoch {self.epoch}"
+                ) from None
             raise
-        self._place = place
+        self._place = place = _Place(*place)
         if place.memory is not None:
             _memory.restore(self.step.data_stream, place.memory)
         if kind == "end":
@@ -108,10 +114,11 @@ class AheadCursor(Cursor):
             raise StopIteration
         self._grant(worker)
         if kind == "error":
-            error = unpack_failure(content, worker.origin)
-            if hasattr(error, "add_note"):
-                error.add_note(f"raised in the process of {self.step._process_name()}")
-            raise error
+            failure = unpack_failure(content, worker.origin)
+            if hasattr(failure, "add_note"):  # from Python 3.11 on
+                failure.add_note(f"raised in the process of {self.step._process_name()}")
+            raise failure
+        self._delivered += 1
         data, (epoch, first, count, ordinals, numbers) = content
         self.context = Context(epoch, first, count, self._draws, ordinals=ordinals, numbers=numbers)
         return data
@@ -324,15 +331,16 @@ def _run_one(channel: Channel, sender: _Sender, cursor: Any, stream: Any, window
     _open_states(cursor)
     _memory.watch(stream)
     describe = _may_describe(stream)
+    low = window // 2
     while True:
-        while window == 0 or channel.poll(0):
+        while window == 0 or (window <= low and channel.poll(0)):
             window += channel.recv()[1]
         try:
             data = next(cursor)
             context = cursor.context
             where = (context.epoch, context._first, context._count, context._ordinals)
             message = ("item", _where(cursor, stream, describe), (data, (*where, context.numbers)))
-            payload = dumps(message)
+            payload = _dumps(message)
         except StopIteration:
             sender.put(dumps(("end", _where(cursor, stream, True), None)))
             return
@@ -341,6 +349,17 @@ def _run_one(channel: Channel, sender: _Sender, cursor: Any, stream: Any, window
             payload = dumps(("error", _where(cursor, stream, describe), packed))
         sender.put(payload)
         window -= 1
+
+
+def _dumps(message: Any) -> bytes:
+    """Pickle in the child: quickly, or by cloudpickle what only that can.
+
+    Not for use in the parent, where the quick way refers to what the main module defines by name.
+    """
+    try:
+        return pickle.dumps(message, protocol=5)
+    except Exception:  # whatever a user's object raises
+        return dumps(message)
 
 
 def _may_describe(stream: Any) -> bool:
@@ -356,13 +375,14 @@ def _may_describe(stream: Any) -> bool:
     return quickest < _DESCRIBE_S
 
 
-def _where(cursor: Any, stream: Any, describe: bool) -> _Place:
+def _where(cursor: Any, stream: Any, describe: bool) -> tuple[Any, ...]:
+    """Return the fields of a `_Place`; a plain tuple takes half the time to pickle."""
     if not describe:
-        return _Place(False, reason="a step holds too much to describe it after every item")
+        return (False, None, None, "a step holds too much to describe it after every item")
     try:
-        return _Place(True, cursor.tell(), _memory.capture(stream))
+        return (True, cursor.tell(), _memory.capture(stream))
     except StateError as error:
-        return _Place(False, reason=str(error))
+        return (False, None, None, str(error))
 
 
 class _Sender:

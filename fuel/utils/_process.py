@@ -227,7 +227,7 @@ class ChildProcess:
             return False
         except BaseException:
             return True
-        return self._outcome is not None or self._look(deadline)
+        return self._outcome is not None or self._look(deadline) is not None
 
     def fileno(self) -> int:
         """Return the descriptor (on Windows the handle) that becomes readable with news."""
@@ -308,34 +308,34 @@ class ChildProcess:
             self._spare.close()
             self._spare = None
 
-    def _look(self, deadline: float | None) -> bool:
-        """Wait until there is news or the time is over; tell which."""
+    def _look(self, deadline: float | None) -> str | None:
+        """Wait until there is a "message", or the child has "ended"; None if the time is over."""
         while True:
             wait = _LOOK_S
             if deadline is not None:
                 wait = max(0.0, min(wait, deadline - time.monotonic()))
             if self._channel.poll(wait):
-                return True
+                return "message"
             if self._process.poll() is not None:
-                return True
+                # What it sent last may have come between the two looks.
+                return "message" if self._channel.poll(0) else "ended"
             if deadline is not None and time.monotonic() >= deadline:
-                return False
+                return None
 
     def _message(self, deadline: float | None) -> bytes:
         """Return the next message, or raise how the child ended."""
         if self._outcome is not None:
             raise self._outcome
-        if not self._look(deadline):
+        news = self._look(deadline)
+        if news is None:
             raise TimeoutError(f"{self.origin} sent nothing in the time allowed; it is running")
-        if self._channel.poll(0):
-            try:
-                message = self._channel.recv_bytes()
-            except ChannelClosed:
-                self._outcome = self._death()
-                raise self._outcome from None
-        else:
+        try:
+            if news == "ended":
+                raise ChannelClosed
+            message = self._channel.recv_bytes()
+        except ChannelClosed:
             self._outcome = self._death()
-            raise self._outcome
+            raise self._outcome from None
         if message.startswith(FAILED):
             self._outcome = WorkerError(f"{self.origin} has ended with an exception, raised before")
             raise unpack_failure(message[1:], self.origin)

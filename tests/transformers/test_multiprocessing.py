@@ -282,7 +282,7 @@ def test_a_dead_process_is_told_and_the_next_item_comes_from_another(parallel, t
 
     stream = parallel(Mapping(batches(SequentialScheme(20, 4)), die_once), 1)
     iterator, seen = stream.get_epoch_iterator(), []
-    with pytest.raises(WorkerError, match="SIGKILL.*memory"):
+    with pytest.raises(WorkerError, match=r"SIGKILL.*memory.*delivered 2 items of epoch 0"):
         for _, y in iterator:
             seen.append(y[0])
     seen += [y[0] for _, y in iterator]
