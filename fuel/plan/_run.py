@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
 from fuel.plan import _memory, _upcoming
+from fuel.plan._chain import children
 from fuel.plan._context import Draws
 from fuel.plan._cursor import Cursor
 from fuel.plan._foreign import LegacyCursor, OpaqueCursor
@@ -18,6 +19,8 @@ from fuel.utils._overrides import is_ours, overridden
 __all__ = ["Run", "Start", "described", "guarded"]
 
 _T = TypeVar("_T")
+#: Passes of chains longer than this are made in portions.
+_STRIDE = 32
 
 
 class Start:
@@ -48,6 +51,9 @@ class Start:
         self.repeat = repeat
         self.origin: dict[str, list[JSON]] = {"epochs": [], "orders": [], "foreign": []}
         self._replayed = None if origin is None else copy.deepcopy(origin)
+        # A step whose pass was made before that of the step above it asked for it.
+        self._ready: tuple[Any, Cursor] | None = None
+        self._preparing = False
 
     def _recorded(self, what: str) -> JSON:
         assert self._replayed is not None
@@ -72,9 +78,40 @@ class Start:
             Ours, unless a user's class says how its epochs start.
 
         """
+        if self._ready is not None and self._ready[0] is stream:
+            cursor, self._ready = self._ready[1], None
+            return cursor
+        self._prepare(stream)
+        return self._child(stream)
+
+    def _prepare(self, stream: Any) -> None:
+        # From the bottom, for each step would start the one below it in its own frames.
+        if self._preparing:
+            return
+        self._preparing = True
+        try:
+            for one in self._far_below(stream):
+                self._ready = (one, self._child(one))
+        finally:
+            self._preparing = False
+
+    def _child(self, stream: Any) -> Cursor:
         if not hasattr(stream, "_make_cursor") or overridden(stream, "get_epoch_iterator"):
             return OpaqueCursor(self, stream)
         return self.open(stream)
+
+    def _far_below(self, stream: Any) -> list[Any]:
+        """Return the steps under a stream, lowest first, where they are too many to nest."""
+        below: list[Any] = []
+        while not overridden(stream, "get_epoch_iterator") and not getattr(
+            stream, "_transparent", False
+        ):
+            under = children(stream)
+            if len(under) != 1:
+                break
+            stream = under[0]
+            below.append(stream)
+        return below[::-_STRIDE] if len(below) > _STRIDE else []
 
     def open(self, stream: Any) -> Cursor:
         """Return the pass of a stream whose epochs start the usual way."""
@@ -82,6 +119,11 @@ class Start:
             return LegacyCursor(self, stream)
         cursor: Cursor = stream._make_cursor(self)
         return cursor
+
+    def top(self, stream: Any) -> Cursor:
+        """Return the pass of the stream whose epoch is started."""
+        self._prepare(stream)
+        return self.open(stream)
 
     def attach(self, cursor: Cursor, step: Any) -> None:
         """Tell a step which pass is its latest."""
@@ -103,6 +145,9 @@ class Start:
         """
         if self._replayed is not None:
             epoch = int(self._recorded("epochs"))
+            if epoch and "_fresh_state" in stream.__dict__:
+                # The dataset's first state is that of the first epoch.
+                stream.__dict__["_fresh_state"] = False
         elif self.repeat is not None:
             epoch = self.repeat
         else:
@@ -227,7 +272,7 @@ class Run:
         except StateError:
             pass
         start = Start(self.draws, origin)
-        self.cursor = start.open(self.stream)
+        self.cursor = start.top(self.stream)
         if self.began is None:
             # Starting an epoch often empties what was left over of the one before.
             try:
