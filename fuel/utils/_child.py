@@ -9,6 +9,7 @@ is gone, whatever it is doing.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pickle
 import sys
@@ -44,6 +45,8 @@ def main(connection: Connection[Any, Any], preparation: dict[str, Any]) -> None:
     """
     _watch_parent(preparation)
     _prepare(preparation)
+    # That the NumPy forms of the kernels are in use was said by the parent.
+    logging.getLogger("fuel.kernels").setLevel(logging.ERROR)
     channel = Channel(connection)
     try:
         target, args = _receive_target(channel)
