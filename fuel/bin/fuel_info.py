@@ -154,21 +154,22 @@ def _splits(h5file: Any) -> dict[str, dict[str, Any]]:
 def _sources(h5file: Any) -> dict[str, dict[str, Any]]:
     import h5py
 
+    from fuel.datasets._h5_layout import labels_of
+
     found: dict[str, dict[str, Any]] = {}
 
     def visit(name: str, thing: Any) -> None:
         if not isinstance(thing, h5py.Dataset) or thing.is_scale:
             return
         element = h5py.check_vlen_dtype(thing.dtype)
+        labels = labels_of(thing) if thing.shape is not None else []
         varying = element is not None and element not in (str, bytes)
         text = h5py.check_string_dtype(thing.dtype)
         found[name] = {
             "shape": list(thing.shape) if thing.shape is not None else None,
             "dtype": str(element) if varying else "text" if text is not None else str(thing.dtype),
             "variable_length": varying,
-            "axis_labels": [dimension.label for dimension in thing.dims]
-            if any(dimension.label for dimension in thing.dims)
-            else None,
+            "axis_labels": labels if any(labels) else None,
             "chunks": list(thing.chunks) if thing.chunks else None,
             "compression": thing.compression,
         }

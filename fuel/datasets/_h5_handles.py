@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from fuel.exceptions import StorageError
+from fuel.exceptions import FuelError, StorageError
 from fuel.utils._paths import DataFileNotFoundError
 
-__all__ = ["HandleTable", "References", "open_hdf5", "opening_error"]
+__all__ = ["HandleTable", "References", "noticing_damage", "open_hdf5", "opening_error"]
 
 #: Real path, device, file number, driver: a file that was replaced under its name is another one.
 _Key: TypeAlias = tuple[Any, ...]
@@ -72,6 +72,25 @@ def opening_error(path: str, error: Exception) -> StorageError:
     """
     kind = StorageError if os.path.exists(path) else DataFileNotFoundError
     return kind(f"{path!r} cannot be opened: {_diagnose(path, error)}")
+
+
+@contextmanager
+def noticing_damage(path: str) -> Iterator[None]:
+    """Turn what h5py raises where the inside of a file is damaged into a StorageError.
+
+    Parameters
+    ----------
+    path : str
+        The file, for the message.
+
+    """
+    try:
+        yield
+    except FuelError:
+        raise
+    except (OSError, RuntimeError, KeyError, UnicodeDecodeError) as error:
+        reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise StorageError(f"{path!r} is damaged: {reason}; make it again") from error
 
 
 def _diagnose(path: str, error: Exception) -> str:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-from fuel.datasets._splits import get_all_splits, get_provided_sources, read_splits
+from fuel.datasets._splits import _text, get_all_splits, get_provided_sources, read_splits
 from fuel.exceptions import StorageError
 from fuel.typing import Spec
 
@@ -19,6 +19,7 @@ __all__ = [
     "get_all_sources",
     "get_axis_labels",
     "get_vlen_sources",
+    "labels_of",
     "opened_dataset",
     "plain_sources",
     "shapes_of",
@@ -221,6 +222,19 @@ def get_vlen_sources(h5file: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
+def labels_of(dataset: Any) -> list[str]:
+    """Return the labels of the axes of one dataset, ``""`` where an axis has none.
+
+    They are read as the attribute that holds them: where that is damaged, the library's own
+    function for labels brings the process down.
+    """
+    found = dataset.attrs.get("DIMENSION_LABELS", ())
+    if numpy.ndim(found) != 1:
+        found = ()
+    labels = [_text(label) if isinstance(label, (str, bytes)) else "" for label in found]
+    return (labels + [""] * dataset.ndim)[: dataset.ndim]
+
+
 def get_axis_labels(h5file: Any) -> dict[str, tuple[str, ...] | None]:
     """Read the axis labels of all sources in a file.
 
@@ -238,7 +252,7 @@ def get_axis_labels(h5file: Any) -> dict[str, tuple[str, ...] | None]:
     labels: dict[str, tuple[str, ...] | None] = {}
     for name in _present_sources(h5file):
         dataset = h5file[name]
-        found = [dimension.label for dimension in dataset.dims]
+        found = labels_of(dataset)
         inner = shapes_of(dataset, "shape_labels")
         if inner is not None:
             found += [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuel.datasets import _h5_layout, _splits
 from fuel.datasets._h5_attributes import LazyAttributes
-from fuel.datasets._h5_handles import HandleTable, References
+from fuel.datasets._h5_handles import HandleTable, References, noticing_damage
 from fuel.datasets._h5_read import part_of, read_rows, reshaped
 from fuel.datasets._requests import merge, normalise, take
 from fuel.exceptions import StorageError
@@ -150,9 +150,10 @@ class H5PYDataset(LazyAttributes):
         if which_sets is not None and not (
             isinstance(which_sets, tuple) and all(isinstance(name, str) for name in which_sets)
         ):
+            one = which_sets if isinstance(which_sets, str) else "train"
             raise ValueError(
                 "`which_sets` must be a tuple of names of splits, got "
-                f"{which_sets!r}; write ('train',) for one split"
+                f"{which_sets!r}; write ({one!r},) for one split"
             )
         self.which_sets = which_sets
         self.user_given_subset = slice(None) if subset is None else subset
@@ -165,7 +166,7 @@ class H5PYDataset(LazyAttributes):
 
     def _parse_dataset_info(self) -> None:
         """Read from the file which sources there are, and what their examples look like."""
-        with self._reading() as h5file:
+        with self._reading() as h5file, noticing_damage(self.path):
             self.provides_sources = _h5_layout.sources_of_splits(h5file, self.which_sets)
             self.default_axis_labels = self.get_axis_labels(h5file)
             self.vlen_sources = self.get_vlen_sources(h5file)
@@ -200,7 +201,7 @@ class H5PYDataset(LazyAttributes):
                 f"{type(self).__name__} does not know its file yet; call `H5PYDataset.__init__` "
                 "before asking about examples"
             )
-        with self._reading() as h5file:
+        with self._reading() as h5file, noticing_damage(self.path):
             if self.which_sets is None:
                 lengths = {source: len(h5file[source]) for source in self.sources}
                 parts = [Subset(slice(0, length), length) for length in lengths.values()]
@@ -382,12 +383,13 @@ class H5PYDataset(LazyAttributes):
 
     def _read(self, h5file: Any, source: str, rows: Any) -> tuple[Any, Any]:
         """Read rows of a source and, if it is of variable length, the shapes of the examples."""
-        # In a file of the user's a name may come to mean another dataset.
-        ours = self.external_file_handle is None
-        dataset = _h5_layout.opened_dataset(h5file, source) if ours else h5file[source]
-        # Loading a whole split never needs another order.
-        data = read_rows(dataset, rows, self.sort_indices)
-        if source not in self.vlen_sources:
-            return data, None
-        shapes = read_rows(_h5_layout.shapes_of(dataset), rows, self.sort_indices)
-        return reshaped(data, shapes, source), shapes
+        with noticing_damage(self.path):
+            # In a file of the user's a name may come to mean another dataset.
+            ours = self.external_file_handle is None
+            dataset = _h5_layout.opened_dataset(h5file, source) if ours else h5file[source]
+            # Loading a whole split never needs another order.
+            data = read_rows(dataset, rows, self.sort_indices)
+            if source not in self.vlen_sources:
+                return data, None
+            shapes = read_rows(_h5_layout.shapes_of(dataset), rows, self.sort_indices)
+            return reshaped(data, shapes, source), shapes

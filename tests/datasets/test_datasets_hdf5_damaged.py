@@ -127,3 +127,20 @@ def test_a_split_attribute_of_another_kind(path, value):
         file.attrs["split"] = value
     with pytest.raises(StorageError, match="must be a one-dimensional array with the fields"):
         H5PYDataset(path, ("train",))
+
+
+@pytest.mark.parametrize("signature", [b"HEAP", b"TREE", b"SNOD", b"GCOL"])
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_damage_to_any_inner_structure_is_told_as_damage(tmp_path, signature, in_memory):
+    path = tmp_path / "structures.hdf5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=numpy.arange(40.0).reshape(20, 2), chunks=(5, 2))
+        file["x"].dims[0].label = "batch"
+        parts = {"train": {"x": (0, 20)}}
+        file.attrs["split"] = H5PYDataset.create_split_array(parts)
+    content = path.read_bytes()
+    assert signature in content
+    path.write_bytes(content.replace(signature, b"\x00" * 4))
+    with pytest.raises(StorageError, match=r"damaged|make it again"):
+        H5PYDataset(path, ("train",), load_in_memory=in_memory).get_data(request=[3, 1])
+    assert str(path) not in H5PYDataset._ref_counts
