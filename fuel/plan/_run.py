@@ -54,6 +54,8 @@ class Start:
         # A step whose pass was made before that of the step above it asked for it.
         self._ready: tuple[Any, Cursor] | None = None
         self._preparing = False
+        #: Whether the source starts its first epoch once more.
+        self.repeats_first_epoch = False
 
     def _recorded(self, what: str) -> JSON:
         assert self._replayed is not None
@@ -145,6 +147,7 @@ class Start:
         """
         if self._replayed is not None:
             epoch = int(self._recorded("epochs"))
+            self.repeats_first_epoch = epoch == 0
             if epoch and "_fresh_state" in stream.__dict__:
                 # The dataset's first state is that of the first epoch.
                 stream.__dict__["_fresh_state"] = False
@@ -373,6 +376,15 @@ class Run:
             What `describe` returned.
 
         """
+        position = description["position"]
+        began = {key: position[key] for key in ("memory", "started") if key in position}
+        same = self.origin == description["origin"] and not self.delivered and not self.ended
+        if same and ("replay" not in position or self.began == began):
+            # This very epoch has just begun here: to begin it again might draw again.
+            if "replay" not in position or "started" in position:
+                _memory.restore(self.stream, position.get("memory", {}))
+            self._reach(description)
+            return
         self.cursor.close()
         self._go(description)
 
@@ -387,9 +399,15 @@ class Run:
         if "started" not in position:
             _memory.restore(self.stream, memory)
         self._open(description["origin"])
+        if "replay" in position and "started" in position:
+            _memory.restore(self.stream, memory)
+        self._reach(description)
+
+    def _reach(self, description: JSON) -> None:
+        """Go from the beginning of an epoch to a place in it."""
+        position = description["position"]
+        memory = position.get("memory", {})
         if "replay" in position:
-            if "started" in position:
-                _memory.restore(self.stream, memory)
             self.began = {key: position[key] for key in ("memory", "started") if key in position}
             for number in range(position["replay"]):
                 try:

@@ -35,7 +35,14 @@ class SourceCursor(Cursor):
         # What users' code remembers before it starts: from there, reading up to a place gets there.
         self.began = _remembered(step)
         # Before the step learns of this pass: it looks at its earlier one.
+        fresh = step.__dict__.get("_fresh_state", True)
         self.state = step._begin_pass()
+        if start.repeats_first_epoch and not fresh and _remembered(step) != self.began:
+            raise StateMismatchError(
+                f"{type(step).__name__} was at the beginning of its data when the state was "
+                f"saved, and what the {type(step.dataset).__name__} holds draws whenever it "
+                "begins; load the state into a pipeline built anew, before it is used"
+            )
         super().__init__(start, step)
         self.draws = start.draws
         self.dataset = step.dataset

@@ -78,6 +78,12 @@ class AbstractDataStream(ABC):
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"`name` must be a string, got {name!r:.80}; leave it out for none")
+        if iteration_scheme is not None and not hasattr(iteration_scheme, "get_request_iterator"):
+            raise TypeError(
+                f"the iteration scheme of {type(self).__name__} must have `get_request_iterator`, "
+                f"got {iteration_scheme!r:.80}; use one of fuel.schemes, such as "
+                "SequentialScheme(examples, batch_size)"
+            )
         self.iteration_scheme = iteration_scheme
         self.axis_labels = axis_labels
         if name is not None:

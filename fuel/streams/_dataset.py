@@ -59,6 +59,11 @@ class DataStream(AbstractDataStream):
     data_state: Any = None
 
     def __init__(self, dataset: Any, **kwargs: Any) -> None:
+        if not hasattr(dataset, "get_data") or not hasattr(dataset, "open"):
+            raise TypeError(
+                f"{type(self).__name__} needs a dataset, got {dataset!r:.80}; wrap arrays or lists "
+                "in an IndexableDataset, iterables in an IterableDataset"
+            )
         labels = kwargs.pop("axis_labels", None)
         super().__init__(**kwargs)
         if labels is None:

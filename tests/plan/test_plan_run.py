@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from fuel.datasets import IndexableDataset, IterableDataset
-from fuel.exceptions import StateError
+from fuel.exceptions import StateError, StateMismatchError
 from fuel.schemes import ConstantScheme, ShuffledExampleScheme
 from fuel.streams import DataStream
 from fuel.transformers import Batch, Mapping, Transformer, Unpack
@@ -145,12 +145,14 @@ class Shuffling:
         return iter(self.rng.permutation(5).tolist())
 
 
-def test_what_the_data_itself_remembers_is_resumed():
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_what_the_data_itself_remembers_is_resumed(earlier):
     def make() -> Any:
         return DataStream(IterableDataset({"x": Shuffling()}))
 
     stream = make()
-    numbers(stream.get_epoch_iterator())
+    for _ in range(earlier):
+        numbers(stream.get_epoch_iterator())
     iterator = stream.get_epoch_iterator()
     next(iterator)
     state = json.loads(json.dumps(iterator.state_dict()))
@@ -158,3 +160,15 @@ def test_what_the_data_itself_remembers_is_resumed():
     other = make()
     other.load_state_dict(state)
     assert [numbers(other.get_epoch_iterator()) for _ in range(2)] == expected
+    other = make()
+    iterator = other.get_epoch_iterator()
+    iterator.load_state_dict(state)
+    assert [numbers(iterator), numbers(other.get_epoch_iterator())] == expected
+
+
+def test_data_that_drew_before_it_was_seen_is_not_gone_back_to():
+    stream = DataStream(IterableDataset({"x": Shuffling()}))
+    state = stream.get_epoch_iterator().state_dict()
+    iterator = stream.get_epoch_iterator()
+    with pytest.raises(StateMismatchError, match="IterableDataset holds draws .* built anew"):
+        iterator.load_state_dict(state)
