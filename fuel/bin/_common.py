@@ -6,9 +6,11 @@ Exit codes: 0 success, 1 failure, 2 wrong usage (missing input files included), 
 from __future__ import annotations
 
 import argparse
+import atexit
 import functools
 import importlib
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -21,6 +23,11 @@ from fuel.exceptions import ConfigurationError, FuelError
 from fuel.version import version
 
 __all__ = ["NameConflictError", "Plugins", "UserError", "add_plugins", "make_parser", "run"]
+
+#: What the system answered, in the messages of HDF5: those of full disks are not even OSErrors.
+_HDF5_REASON = re.compile(
+    r"(filename = '(?P<file>[^']*)'.*?)?errno = \d+, error message = '(?P<what>[^']*)'", re.DOTALL
+)
 
 FAILURE = 1
 USAGE = 2
@@ -94,6 +101,43 @@ def run(prog: str, command: Callable[[list[str]], int | None], args: Sequence[st
 
     """
     arguments = list(sys.argv[1:] if args is None else args)
+    if args is not None:
+        _run(prog, command, arguments, raising=True)
+        return
+    # What h5py cannot close after a failure that is told anyway, it tells these, at length.
+    hooks = sys.excepthook, sys.unraisablehook
+    sys.excepthook = sys.unraisablehook = _say_nothing
+    try:
+        _run(prog, command, arguments, raising=False)
+    except SystemExit as end:
+        _end_with_files_that_cannot_be_closed(end.code)
+        raise
+    finally:
+        sys.excepthook, sys.unraisablehook = hooks
+
+
+def _say_nothing(*what: Any) -> None:
+    """Take the place of a hook that prints."""
+
+
+def _end_with_files_that_cannot_be_closed(code: Any) -> None:
+    """End the process at once if HDF5 files are left open after a failure.
+
+    Their disk is full, so HDF5 could not close them; it would try again when the interpreter
+    ends, and bring it down.
+    """
+    h5py = sys.modules.get("h5py")
+    if code and h5py is not None and h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else FAILURE)
+
+
+def _run(
+    prog: str, command: Callable[[list[str]], int | None], arguments: list[str], raising: bool
+) -> None:
+    """Do the work of `run`; ``raising`` lets errors that are nobody's mistake pass."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, prog)
@@ -108,16 +152,18 @@ def run(prog: str, command: Callable[[list[str]], int | None], args: Sequence[st
     except UserError as error:
         fail(prog, str(error), error.code)
     except NameConflictError as error:
-        if args is not None:
+        if raising:
             raise
         fail(prog, f"{error}: {error.detail}")
     except (FuelError, OSError) as error:
         fail(prog, plain(error))
     except Exception as error:
-        if args is not None:
+        if raising:
             raise
         if "--traceback" in arguments:
             traceback.print_exc()
+        elif _HDF5_REASON.search(str(error)):
+            fail(prog, plain(error))
         fail(prog, f"{type(error).__name__}: {error} (`{prog} --traceback ...` shows where)")
     if code:
         raise SystemExit(code)
@@ -130,9 +176,14 @@ def _show_warning(prog: str, message: Warning | str, *rest: Any) -> None:
 
 def plain(error: BaseException) -> str:
     """Say what an exception means, in one line."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split())
+    reason = _HDF5_REASON.search(text)
+    if reason:
+        place = f"{reason['file']}: " if reason["file"] else ""
+        return f"{place}{reason['what']}"
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        name = error.filename if error.filename2 is None else error.filename2
+        return f"{name or repr(name)}: {error.strerror}"
     return text or type(error).__name__
 
 

@@ -116,30 +116,37 @@ def _convert(arguments: list[str]) -> int:
     try:
         paths = _run(name, functions[name], options, command)
     except MissingInputFiles as error:
-        _report_missing(parser, error.filenames)
+        _report_missing(parser, error.filenames, options["directory"])
     except FileNotFoundError as error:
         folder, missing = os.path.split(os.fsdecode(error.filename or ""))
         if not missing or os.path.realpath(folder) != os.path.realpath(options["directory"]):
             raise
-        _report_missing(parser, [missing])
+        _report_missing(parser, [missing], options["directory"])
     for path in paths:
         print(f"wrote {path}")
     return 0
 
 
-def _report_missing(parser: argparse.ArgumentParser, filenames: Iterable[str]) -> NoReturn:
+def _report_missing(
+    parser: argparse.ArgumentParser, filenames: Iterable[str], directory: str
+) -> NoReturn:
     lines = "\n".join(f"   * {missing}" for missing in filenames)
+    remark = "" if os.path.isdir(directory) else ", which is no directory"
     parser.error(
         f"The following required files were not found:\n{lines}\n\n"
-        "Did you forget to run fuel-download?"
+        f"Did you forget to run fuel-download?\n\nThey were looked for in {directory}{remark}."
     )
 
 
 def _place(directory: str, filename: str) -> tuple[str, str]:
     """Complete the name of an output; a directory in it is put where it belongs."""
-    if not filename.endswith(_EXTENSIONS):
-        filename += ".hdf5"
-    folder, filename = os.path.split(filename)
+    folder, name = os.path.split(filename)
+    if name in ("", os.curdir, os.pardir):
+        raise _common.UserError(
+            f"-r must name the converted file, got {filename!r}; -o names the directory",
+            _common.USAGE,
+        )
+    filename = name if name.endswith(_EXTENSIONS) else name + ".hdf5"
     directory = os.path.join(directory, folder)
     if not os.path.isdir(directory):
         raise _common.UserError(
@@ -197,7 +204,8 @@ def _paths(name: str, returned: Iterable[Any] | None) -> list[str]:
 def _final(path: str, staging: str, final: str) -> str:
     """Return the place that a file of the staging directory gets."""
     relative = os.path.relpath(os.path.realpath(path), os.path.realpath(staging))
-    return path if relative.startswith(os.pardir) else os.path.join(final, relative)
+    outside = relative.split(os.sep)[0] == os.pardir
+    return path if outside else os.path.join(final, relative)
 
 
 def _tag(name: str, path: str, command: str) -> None:

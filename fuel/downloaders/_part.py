@@ -94,8 +94,12 @@ class PartFile(io.FileIO):
     def write(self, data: Any) -> int:
         """Write all of the data (an unbuffered file may take a part of it)."""
         rest = memoryview(data)
-        while rest:
-            rest = rest[super().write(rest) or 0 :]
+        try:
+            while rest:
+                rest = rest[super().write(rest) or 0 :]
+        except OSError as error:
+            error.filename = self.path  # the system says why, but not where
+            raise
         return len(data)
 
     def remember(self, last_modified: str | None) -> None:
