@@ -9,6 +9,7 @@ the server has, so the download starts again. Talking to the server is in `_tran
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from email.utils import formatdate, parsedate_to_datetime
@@ -20,6 +21,9 @@ __all__ = ["PartFile"]
 
 # Where the lock is placed on Windows, whose locks are mandatory: far behind any data.
 _LOCK_OFFSET = 2**62
+
+# How the systems say that somebody else holds a lock.
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 class PartFile(io.FileIO):
@@ -71,6 +75,8 @@ class PartFile(io.FileIO):
             try:
                 _lock(self.fileno())
             except OSError as error:
+                if error.errno not in _HELD:
+                    break  # a file system without locks: two downloads at once are up to the user
                 self.close()
                 raise StorageError(
                     f"{self.path} is being written by another process; wait for that download of "
