@@ -16,6 +16,8 @@ import hypothesis
 import numpy
 import pytest
 
+from fuel.config_parser import config as settings
+
 # How long an example takes decides nothing.
 hypothesis.settings.register_profile(
     "repeatable",
@@ -50,6 +52,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.add_marker(old)
+
+
+@pytest.fixture(autouse=True)
+def _settings_last_for_one_test() -> Iterator[None]:
+    """What a test assigns to a setting ends with it."""
+    assigned = settings.__dict__["_assigned"]
+    before = dict(assigned)
+    yield
+    assigned.clear()
+    assigned.update(before)
 
 
 @pytest.fixture(autouse=True)
