@@ -66,10 +66,16 @@ class IndexableDataset(Dataset):
         self, indexables: Any, start: int | None = None, stop: int | None = None, **kwargs: Any
     ) -> None:
         by_source = dict(indexables) if isinstance(indexables, Mapping) else {"data": indexables}
+        if not by_source:
+            raise ValueError("`indexables` must have at least one source, got an empty dict")
         self.provides_sources: Sources = tuple(by_source)
         super().__init__(**kwargs)
         for source, indexable in by_source.items():
-            if not hasattr(indexable, "__len__") or not hasattr(indexable, "__getitem__"):
+            if (
+                not hasattr(indexable, "__len__")
+                or not hasattr(indexable, "__getitem__")
+                or getattr(indexable, "shape", None) == ()
+            ):
                 raise ValueError(
                     f"`indexables` must have a length and be indexable, got "
                     f"{type(indexable).__name__} for source {source!r}; use `IterableDataset` for "
@@ -161,8 +167,13 @@ class IndexableDataset(Dataset):
 
 def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]:
     """Return `start` and `stop` as numbers within the data."""
-    first = 0 if start is None else operator.index(start)
-    last = length if stop is None else operator.index(stop)
+    try:
+        first = 0 if start is None else operator.index(start)
+        last = length if stop is None else operator.index(stop)
+    except TypeError as error:
+        raise TypeError(
+            f"`start` and `stop` must be integers, got start={start!r} and stop={stop!r}"
+        ) from error
     if not 0 <= first <= last <= length or (start is not None and first == length > 0):
         raise ValueError(
             f"`start` and `stop` must satisfy 0 <= start <= stop <= {length} and start < {length}, "

@@ -67,10 +67,14 @@ class IterableDataset(Dataset):
 
     def __init__(self, iterables: Any, **kwargs: Any) -> None:
         by_source = dict(iterables) if isinstance(iterables, Mapping) else {"data": iterables}
+        if not by_source:
+            raise ValueError("`iterables` must have at least one source, got an empty dict")
         self.provides_sources: Sources = tuple(by_source)
         super().__init__(**kwargs)
         for source, iterable in by_source.items():
-            if not isinstance(iterable, Iterable) and not hasattr(iterable, "__getitem__"):
+            if getattr(iterable, "shape", None) == () or not (
+                isinstance(iterable, Iterable) or hasattr(iterable, "__getitem__")
+            ):
                 raise ValueError(
                     f"`iterables` must be iterable, got {type(iterable).__name__} for source "
                     f"{source!r}; give a list, an array, or an object with `__iter__`"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
@@ -54,8 +55,8 @@ class TextFile(Dataset):
 
     Notes
     -----
-    The only source is ``features``. Only one file is open at a time, none before the first line
-    is asked for; a state can be pickled in the middle of a file and goes on at the next line,
+    The only source is ``features``. A byte order mark at the beginning of a file is left out.
+    Only one file is open at a time, none before the first line is asked for; a state can be pickled in the middle of a file and goes on at the next line,
     in another process too.
 
     Examples
@@ -188,6 +189,8 @@ class TextFile(Dataset):
         line = next(state)
         if self.preprocess is not None:
             line = self.preprocess(line)
+            if line is None:
+                raise TypeError("`preprocess` must return the line that it is to become, got None")
         tokens = line.split() if self.level == "word" else line.strip()
         data = [self._get_from_dictionary(token) for token in tokens]
         if self.bos_token is not None:
@@ -234,11 +237,12 @@ class _Lines:
                     "file's `encoding`)"
                 )
                 raise
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise self._unreadable(error) from error
             if line:
                 self._line += 1
-                return line
+                # The mark that some programs put before a text is no part of its first word.
+                return line.removeprefix("\ufeff") if self._line == 1 else line
             self.close()
             self._file_index, self._line, self._offset = self._file_index + 1, 0, 0
         raise StopIteration
@@ -266,7 +270,7 @@ class _Lines:
                     handle.readline()
             elif self._offset:
                 handle.seek(self._offset)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise self._unreadable(error) from error
         self._pid = os.getpid()
 
@@ -316,7 +320,7 @@ def _read_dictionary(path: str | os.PathLike[str], encoding: str | None) -> Mapp
     try:
         with open_(name, "r", encoding=encoding) as file:
             text = file.read()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise StorageError(
             f"the dictionary {name!r} cannot be read: {error}; check the path and the encoding, or "
             "pass a dict"

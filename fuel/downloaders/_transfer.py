@@ -39,6 +39,9 @@ TIMEOUT_S = (10.0, 60.0)
 #: The longest wait that a server may ask for with ``Retry-After``, in seconds.
 LONGEST_RETRY_AFTER_S = 30.0
 
+#: "OK", and the same from somebody in between.
+_WHOLE_FILE = (200, 203)
+
 _PROGRESS = 1 << 20
 _TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 _STAMP_EVERY = 1 << 20
@@ -78,13 +81,16 @@ def close(response: Any) -> None:
 
 def describe_failure(url: str, error: BaseException) -> str:
     """Say in plain words why a file could not be fetched."""
-    host = urlsplit(url).netloc or url
+    try:
+        host = urlsplit(url).netloc or url
+    except ValueError:  # no address at all
+        host = url
     if isinstance(error, HTTPError) and error.response is not None:
         reason = f" {error.response.reason}" if error.response.reason else ""
         return f"{host} answered {error.response.status_code}{reason} for {url}"
     if isinstance(error, SSLError):
         return f"no trustworthy connection to {host}: {error}"
-    if isinstance(error, Timeout):
+    if isinstance(error, Timeout) or "timed out" in str(error):
         return f"{host} did not answer in time"
     if isinstance(error, ConnectionError):
         return f"no connection to {host}"
@@ -140,6 +146,11 @@ class _Transfer:
             response.raise_for_status()
             if self.received and status == 206:
                 self.check_continuation(response)
+            elif isinstance(status, int) and status not in _WHOLE_FILE:
+                raise StorageError(
+                    f"{self.url} was answered with status {status}, which brings no whole file; "
+                    f"check the address, or try again later"
+                )
             else:
                 self.rewind()
                 self.total = _length(response)

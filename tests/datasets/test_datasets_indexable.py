@@ -1,5 +1,6 @@
 """The laws of `IndexableDataset`: containers, bounds, attributes, pickling, ownership."""
 
+import array
 import collections
 import copy
 import pickle
@@ -9,7 +10,7 @@ import sys
 import numpy
 import pytest
 
-from fuel.datasets import IndexableDataset
+from fuel.datasets import IndexableDataset, IterableDataset
 from fuel.exceptions import RequestError
 from fuel.typing import Spec
 from fuel.utils import do_not_pickle_attributes
@@ -270,3 +271,36 @@ def test_a_container_that_changed_its_length_is_noticed():
     data["a"].append(3)
     with pytest.raises(ValueError, match="same length"):
         dataset.get_data(request=[0])
+
+
+@pytest.mark.parametrize("make", [IndexableDataset, IterableDataset])
+def test_what_is_no_collection_is_refused_by_name(make):
+    with pytest.raises(ValueError, match="got ndarray for source 'x'"):
+        make({"x": numpy.array(3)})
+    with pytest.raises(ValueError, match="at least one source, got an empty dict"):
+        make({})
+
+
+def test_bounds_that_are_no_integers_are_refused_by_name():
+    with pytest.raises(TypeError, match=r"must be integers, got start=1\.0 and stop='2'"):
+        IndexableDataset([1, 2, 3], start=1.0, stop="2")
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        array.array("d", [1, 2, 3, 4]),
+        collections.deque([1, 2, 3, 4]),
+        collections.UserList([1, 2, 3, 4]),
+        bytearray([1, 2, 3, 4]),
+        memoryview(bytes([1, 2, 3, 4])),
+        range(1, 5),
+    ],
+    ids=lambda container: type(container).__name__,
+)
+def test_every_python_sequence_is_a_source(container):
+    dataset = IndexableDataset({"x": container}, start=1)
+    assert dataset.num_examples == 3
+    assert dataset.get_data(request=0) == (2,)
+    assert dataset.get_data(request=[2, 0]) == ([4, 2],)
+    assert list(dataset.get_data(request=slice(1, 3))[0]) == [3, 4]

@@ -297,3 +297,32 @@ def test_one_billion_words_are_found_in_the_data_path(tmp_path, monkeypatch):
 def test_one_billion_words_has_so_many_parts(which_set, partitions):
     with pytest.raises(ValueError, match=r"`which_(set|partitions)` must be"):
         OneBillionWord(which_set, partitions, WORDS)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    path = tmp_path / "marked.txt"
+    path.write_bytes(b"\xef\xbb\xbfone two\n\xef\xbb\xbfone\n")
+    words = {"one": 1, "two": 2, "\ufeffone": 3}
+    options = {"bos_token": None, "eos_token": None, "unk_token": None, "encoding": "utf-8"}
+    iterator = DataStream(TextFile([path, path], words, **options)).get_epoch_iterator()
+    assert list(iterator) == [([1, 2],), ([3],), ([1, 2],), ([3],)]
+
+
+def test_a_damaged_compressed_file_is_told(tmp_path):
+    content = bytearray(gzip.compress(b"one two\n" * 1000))
+    content[12:16] = b"\xff\xff\xff\xff"
+    (tmp_path / "text.gz").write_bytes(content)
+    options = {"bos_token": None, "eos_token": None, "unk_token": None}
+    stream = DataStream(TextFile([tmp_path / "text.gz"], {"one": 1, "two": 2}, **options))
+    with pytest.raises(StorageError, match=r"text\.gz' cannot be read after line"):
+        list(stream.get_epoch_iterator())
+    with pytest.raises(StorageError, match="the dictionary .* cannot be read"):
+        TextFile([], tmp_path / "text.gz", **options)
+
+
+def test_a_preprocessing_that_forgets_to_return_is_told(tmp_path):
+    (tmp_path / "text.txt").write_text("one\n", encoding="utf-8")
+    options = {"bos_token": None, "eos_token": None, "unk_token": None}
+    dataset = TextFile([tmp_path / "text.txt"], {"one": 1}, preprocess=print, **options)
+    with pytest.raises(TypeError, match="`preprocess` must return the line"):
+        next(dataset.open()) and dataset.get_data(dataset.open())

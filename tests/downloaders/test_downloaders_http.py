@@ -380,3 +380,19 @@ def test_an_unreachable_server_is_an_error_soon(
     with pytest.raises(requests.exceptions.ConnectionError):
         base.default_downloader(str(tmp_path), ["http://127.0.0.1:1/a"], ["a"])
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("code", [204, 206, 302])
+def test_a_status_that_brings_no_whole_file_saves_nothing(
+    server: Server, tmp_path: Path, code: int
+) -> None:
+    # A part that nobody asked for, nothing at all, and a redirection to nowhere.
+    server.behaviours.append(status(code, Content_Range=f"bytes 0-17/{len(CONTENT)}"))
+    with pytest.raises(StorageError, match=f"answered with status {code}, which brings no whole"):
+        fetch(server, tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_an_address_that_is_none_is_described() -> None:
+    error = requests.exceptions.InvalidURL("Failed to parse: '[::1'")
+    assert _transfer.describe_failure("http://[::1", error).startswith("http://[::1 could not be")
