@@ -56,8 +56,8 @@ class TextFile(Dataset):
     Notes
     -----
     The only source is ``features``. A byte order mark at the beginning of a file is left out.
-    Only one file is open at a time, none before the first line is asked for; a state can be pickled in the middle of a file and goes on at the next line,
-    in another process too.
+    Only one file is open at a time, none before the first line is asked for; a state can be
+    pickled in the middle of a file and goes on at the next line, in another process too.
 
     Examples
     --------
