@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy
@@ -10,6 +11,11 @@ from fuel.config_parser import config
 from fuel.datasets._indexable import IndexableDataset
 
 __all__ = ["Spiral", "SwissRoll"]
+
+
+def _check(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"`{name}` must be an integer from {least} on, got {value!r}")
 
 
 class Spiral(IndexableDataset):
@@ -59,6 +65,8 @@ class Spiral(IndexableDataset):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
+        _check("num_examples", num_examples, 0)
+        _check("classes", classes, 1)
         rng = numpy.random.RandomState(config.default_seed if seed is None else seed)
         self.classes, self.cycles, self.noise = classes, cycles, noise
         position = rng.uniform(0, cycles, size=num_examples)
@@ -112,6 +120,7 @@ class SwissRoll(IndexableDataset):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
+        _check("num_examples", num_examples, 0)
         rng = numpy.random.RandomState(config.default_seed if seed is None else seed)
         self.noise = noise
         position = rng.uniform(0.0, 1.0, size=num_examples)

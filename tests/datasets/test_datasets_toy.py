@@ -65,3 +65,16 @@ def test_they_are_indexable_datasets(toy):
     assert len(dataset.get_data(request=[1, 2])) == 1
     again = pickle.loads(pickle.dumps(dataset))
     assert numpy.array_equal(again.position, dataset.position)
+
+
+@pytest.mark.parametrize("make", [Spiral, SwissRoll])
+@pytest.mark.parametrize("number", [-1, 1.5, "3", None])
+def test_a_number_of_points_that_is_none_is_refused_by_name(make, number):
+    with pytest.raises(ValueError, match="`num_examples` must be an integer from 0 on, got"):
+        make(num_examples=number)
+    assert make(num_examples=numpy.int64(0)).num_examples == 0
+
+
+def test_a_spiral_has_an_arm():
+    with pytest.raises(ValueError, match="`classes` must be an integer from 1 on, got 0"):
+        Spiral(classes=0)
