@@ -221,7 +221,8 @@ class Subset:
             self._request_sanity_check([key], self.num_examples)
             if self.is_list:
                 return self.list_or_slice[key]
-            return self._start + key
+            # NumPy 1 makes a float of an unsigned 64-bit integer and a Python integer.
+            return self._start + int(key)
         self._request_sanity_check(key, self.num_examples)
         if isinstance(key, slice):
             if self.is_list:
@@ -232,7 +233,7 @@ class Subset:
             if self.is_list:
                 members = self.list_or_slice  # not made an array: it may be much longer than key
                 return numpy.array([members[index] for index in key.tolist()], dtype=numpy.int64)
-            return key + self._start
+            return key.astype(numpy.int64) + self._start
         if self.is_list:
             return [self.list_or_slice[index] for index in key]
         start = self._start
