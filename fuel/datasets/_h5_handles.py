@@ -88,6 +88,11 @@ def noticing_damage(path: str) -> Iterator[None]:
         yield
     except FuelError:
         raise
+    except IndexError as error:
+        raise StorageError(
+            f"{path!r} has fewer rows than it had: {error}; it was replaced or changed, so make "
+            "the dataset anew"
+        ) from error
     except (OSError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         reason = error.args[0] if isinstance(error, KeyError) and error.args else error
         raise StorageError(f"{path!r} is damaged: {reason}; make it again") from error

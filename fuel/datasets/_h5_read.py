@@ -74,6 +74,8 @@ def read_rows(dataset: Any, rows: Rows, sort: bool = True) -> Any:
 
     """
     try:
+        if isinstance(rows, slice):
+            return _whole(dataset[rows], range(rows.start, rows.stop, rows.step or 1))
         if not isinstance(rows, numpy.ndarray):
             return dataset[rows]
         if not len(rows):
@@ -97,8 +99,15 @@ def _read_increasing(dataset: Any, rows: Any) -> Any:
     first, last = int(rows[0]), int(rows[-1])
     if last - first + 1 == len(rows):
         # Rows without gaps: one read, where a list would be one per row.
-        return dataset[first : last + 1]
+        return _whole(dataset[first : last + 1], rows)
     return dataset[rows]
+
+
+def _whole(data: Any, rows: Any) -> Any:
+    """Return what was read for a slice, of which h5py silently drops what is not there."""
+    if len(data) < len(rows):
+        raise IndexError(f"{len(data)} of {len(rows)} rows from {rows[0]} on are there")
+    return data
 
 
 def reshaped(flat: Any, shapes: Any, name: str) -> Any:

@@ -144,3 +144,17 @@ def test_damage_to_any_inner_structure_is_told_as_damage(tmp_path, signature, in
     with pytest.raises(StorageError, match=r"damaged|make it again"):
         H5PYDataset(path, ("train",), load_in_memory=in_memory).get_data(request=[3, 1])
     assert str(path) not in H5PYDataset._ref_counts
+
+
+@pytest.mark.parametrize("request_", [[99, 1], [98, 99], 99, slice(40, 60), slice(0, 100, 3)])
+def test_a_file_that_was_replaced_by_a_shorter_one_is_told(tmp_path, request_):
+    for name, length in (("data.hdf5", 100), ("new.hdf5", 50)):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["x"] = numpy.arange(length)
+    dataset = H5PYDataset(tmp_path / "data.hdf5")
+    (tmp_path / "new.hdf5").replace(tmp_path / "data.hdf5")
+    handle = dataset.open()
+    with pytest.raises(StorageError, match="fewer rows than it had.*make the dataset anew"):
+        dataset.get_data(handle, request_)
+    assert dataset.get_data(handle, slice(48, 50))[0].tolist() == [48, 49]
+    dataset.close(handle)
