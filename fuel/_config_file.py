@@ -46,7 +46,11 @@ def read_configuration_file(path: str) -> dict[Any, Any]:
         If it cannot be read, is not YAML, or does not hold a mapping.
 
     """
-    if not os.path.exists(path):
+    try:
+        os.stat(path)
+    except PermissionError:
+        pass  # it may be there: opening it fails below, with a message
+    except (OSError, ValueError):
         return {}
     try:
         import yaml

@@ -195,6 +195,14 @@ def _drop_standard_output() -> None:
         pass
 
 
+def working_directory() -> str:
+    """Return the working directory, which somebody may have removed."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise UserError("the working directory is gone; change to another one first") from error
+
+
 def make_parser(prog: str, description: str, **options: Any) -> argparse.ArgumentParser:
     """Make the parser of a command, with the options that all commands have."""
     parser = argparse.ArgumentParser(prog=prog, description=description, **options)

@@ -69,7 +69,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _add_options(subparser: argparse.ArgumentParser, name: str) -> None:
-    here = os.getcwd()
+    here = _common.working_directory()
     subparser.add_argument(
         "-d", "--directory", default=here, help="where the input files are (default: %(default)s)"
     )
@@ -131,7 +131,14 @@ def _report_missing(
     parser: argparse.ArgumentParser, filenames: Iterable[str], directory: str
 ) -> NoReturn:
     lines = "\n".join(f"   * {missing}" for missing in filenames)
-    remark = "" if os.path.isdir(directory) else ", which is no directory"
+    remark = ""
+    if not os.path.isdir(directory):
+        remark = ", which is no directory"
+    else:
+        try:
+            os.stat(os.path.join(directory, os.curdir))
+        except OSError:
+            remark = ", which may not be entered"
     parser.error(
         f"The following required files were not found:\n{lines}\n\n"
         f"Did you forget to run fuel-download?\n\nThey were looked for in {directory}{remark}."

@@ -48,7 +48,7 @@ def _add_options(subparser: argparse.ArgumentParser, name: str) -> None:
     subparser.add_argument(
         "-d",
         "--directory",
-        default=os.getcwd(),
+        default=_common.working_directory(),
         help="where to save the files (default: %(default)s)",
     )
     subparser.add_argument(

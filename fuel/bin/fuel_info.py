@@ -83,8 +83,10 @@ def describe_file(path: str) -> dict[str, Any]:
     """
     import h5py
 
-    if not os.path.exists(path):
-        raise _common.UserError(f"there is no file {path}")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, ValueError):
+        raise _common.UserError(f"there is no file {path or repr(path)}") from None
     if os.path.isdir(path):
         raise _common.UserError(f"{path} is a directory, not an HDF5 file")
     with open(path, "rb"):

@@ -70,8 +70,20 @@ def opening_error(path: str, error: Exception) -> StorageError:
         To be raised; a FileNotFoundError too, where there is no such file.
 
     """
-    kind = StorageError if os.path.exists(path) else DataFileNotFoundError
+    there = os.path.exists(path) or _is_behind_a_closed_door(path)
+    kind = StorageError if there else DataFileNotFoundError
     return kind(f"{path!r} cannot be opened: {_diagnose(path, error)}")
+
+
+def _is_behind_a_closed_door(path: str) -> bool:
+    """Tell whether nobody can say if there is such a file, for want of permissions."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
 
 
 @contextmanager
@@ -103,6 +115,8 @@ def _diagnose(path: str, error: Exception) -> str:
     # PyTables gives the whole trace through the library: its innermost entry is the last one.
     lines = [line.strip() for line in everything.partition("End of HDF5")[0].splitlines()]
     reason = next(line for line in [*reversed(lines), "no reason was given"] if line)
+    if _is_behind_a_closed_door(path):
+        return "a directory on the way to it may not be entered; change its permissions"
     if not os.path.exists(path):
         return (
             "there is no such file; check the path (relative paths start at "

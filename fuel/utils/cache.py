@@ -33,6 +33,9 @@ _CHUNK_BYTES = 1 << 20
 #: Copies that this process has marked as being read.
 _marked: set[tuple[int, str]] = set()
 
+#: Warnings given so far: a file is opened many times.
+_warned: set[str] = set()
+
 
 def cache_file(filename: str) -> str:
     """Return a local copy of a file, making it if there is none.
@@ -69,12 +72,19 @@ def cache_file(filename: str) -> str:
     try:
         copy = _valid_copy(source, local) or _make_copy(source, local)
     except OSError as error:
-        log.warning("%s is read where it is, because it cannot be cached: %s", filename, error)
+        _warn_once("%s is read where it is, because it cannot be cached: %s", filename, error)
         return filename
     if copy is None:
         return filename
     _mark_as_read(copy)
     return copy
+
+
+def _warn_once(message: str, *arguments: object) -> None:
+    """Log a warning; the same again only for those who look at everything."""
+    text = message % arguments
+    log.log(logging.DEBUG if text in _warned else logging.WARNING, "%s", text)
+    _warned.add(text)
 
 
 def _is_inside(path: str, directory: str) -> bool:
@@ -143,7 +153,7 @@ def _make_copy(source: str, local: str) -> str | None:
     plain, hashed = _places(source, local)
     disk.safe_mkdir(local)
     if not disk.check_enough_space(local, source, plain):
-        log.warning("%s is not cached: it would fill the disk of %s", source, local)
+        _warn_once("%s is not cached: it would fill the disk of %s", source, local)
         return None
     # One lock for both places, because which one is free is decided under it.
     lock_dir = plain + ".writelock"

@@ -106,3 +106,18 @@ def test_where_input_was_looked_for_is_told(
     with pytest.raises(SystemExit):
         fuel_convert.main(["digits", "-d", str(tmp_path / "nowhere"), "-o", str(tmp_path)])
     assert f"looked for in {tmp_path / 'nowhere'}, which is no directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["convert", "download"])
+def test_a_working_directory_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    program = (
+        f"import os; from fuel.bin import fuel_{command} as command; "
+        "os.rmdir(os.getcwd()); command.main(['iris'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=gone, capture_output=True, text=True, timeout=60
+    )
+    expected = f"fuel-{command}: error: the working directory is gone; change to another one first"
+    assert (done.returncode, done.stderr.strip()) == (1, expected)
