@@ -418,7 +418,7 @@ def num_examples(scheme: Any) -> int | None:
 
 def as_indices(examples: Any) -> Any:
     """Return the indices that the argument `examples` stands for."""
-    if isinstance(examples, Integral):
+    if isinstance(examples, Integral) and not isinstance(examples, bool):
         if examples < 0:
             raise ValueError(
                 f"`examples` must be the number of examples or their indices, got {examples}"
@@ -436,7 +436,7 @@ def as_indices(examples: Any) -> Any:
 
 def check_batch_size(batch_size: Any) -> int:
     """Return a batch size as an int, or say what is wrong with it."""
-    if not isinstance(batch_size, Integral) or batch_size < 1:
+    if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
         raise ValueError(
             f"`batch_size` must be a positive integer, got {batch_size!r}; use 1 for batches "
             "of one example"

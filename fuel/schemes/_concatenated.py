@@ -43,6 +43,8 @@ class ConcatenatedScheme(IterationScheme):
     ------
     ValueError
         If some schemes request examples and others batches, or there is no scheme.
+    TypeError
+        If `schemes` holds what is no scheme.
 
     Notes
     -----
@@ -58,7 +60,18 @@ class ConcatenatedScheme(IterationScheme):
     """
 
     def __init__(self, schemes: Iterable[IterationScheme]) -> None:
+        if not isinstance(schemes, Iterable):
+            raise TypeError(
+                f"`schemes` must be a list of iteration schemes, got {schemes!r:.80}; put even a "
+                "single scheme in a list"
+            )
         self.schemes = schemes if isinstance(schemes, (list, tuple)) else list(schemes)
+        for scheme in self.schemes:
+            if not hasattr(scheme, "requests_examples"):
+                raise TypeError(
+                    f"`schemes` must hold iteration schemes, got {scheme!r:.80} among them; use "
+                    "those of fuel.schemes, such as SequentialScheme(examples, batch_size)"
+                )
         kinds = [bool(scheme.requests_examples) for scheme in self.schemes]
         if len(set(kinds)) != 1:
             names = [type(scheme).__name__ for scheme in self.schemes]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy
@@ -49,6 +50,8 @@ def cross_validation(
     ValueError
         When the first pair is asked for: if `num_folds` is not positive, or `strict` and
         `num_examples` is not a multiple of it.
+    TypeError
+        Likewise, if either is no integer, or `scheme_class` cannot be called.
 
     Notes
     -----
@@ -64,6 +67,14 @@ def cross_validation(
     [0, 1] [2, 3]
 
     """
+    for name, value in (("num_examples", num_examples), ("num_folds", num_folds)):
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise TypeError(f"`{name}` must be an integer, got {value!r:.80}")
+    if not callable(scheme_class):
+        raise TypeError(
+            f"`scheme_class` must be a class of schemes, got {scheme_class!r:.80}; pass for "
+            "example SequentialScheme itself, and its arguments after `num_folds`"
+        )
     if num_folds < 1:
         raise ValueError(f"`num_folds` must be a positive integer, got {num_folds!r}")
     if strict and num_examples % num_folds:

@@ -5,6 +5,7 @@ In this module: `SequentialScheme`, `SequentialExampleScheme` and `ConstantSchem
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from fuel.exceptions import StateDamagedError
@@ -138,6 +139,8 @@ class ConstantScheme(BatchSizeScheme):
     ValueError
         If both `num_examples` and `times` are given, either is negative, or `batch_size` is not
         positive.
+    TypeError
+        If `num_examples` or `times` is no integer.
 
     Examples
     --------
@@ -159,8 +162,18 @@ class ConstantScheme(BatchSizeScheme):
             )
         check_batch_size(batch_size)
         for name, value in (("num_examples", num_examples), ("times", times)):
-            if value is not None and value < 0:
-                raise ValueError(f"`{name}` must not be negative, got {value}")
+            if value is None:
+                continue
+            if not isinstance(value, Integral) or isinstance(value, bool):
+                raise TypeError(
+                    f"`{name}` must be an integer, got {value!r:.80}; leave it out for requests "
+                    "without end"
+                )
+            if value < 0:
+                raise ValueError(
+                    f"`{name}` must not be negative, got {value}; leave it out for requests "
+                    "without end"
+                )
         self.batch_size = batch_size
         self.num_examples = num_examples
         self.times = times

@@ -14,7 +14,7 @@ import numpy
 
 from fuel.config_parser import config
 from fuel.exceptions import StateDamagedError
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
+from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator, is_custom
 from fuel.schemes._digest import describe_indices
 from fuel.schemes._requests import SequenceBatches, SequenceExamples, one_shot
 from fuel.schemes._rng_state import rng_kind, rng_state, set_rng_state
@@ -28,6 +28,18 @@ class _Shuffled:
 
     indices: Any
     rng: Any
+
+    def _generator(self, rng: Any) -> Any:
+        """Return what shuffles, or say what is wrong with it."""
+        if rng is None:
+            return numpy.random.RandomState(config.default_seed)
+        # A user's subclass may draw by other means than `shuffle`.
+        if not callable(getattr(rng, "shuffle", None)) and not is_custom(self):
+            raise TypeError(
+                f"`rng` of {type(self).__name__} must have a method `shuffle`, got {rng!r:.80}; "
+                "for a seed write numpy.random.RandomState(seed)"
+            )
+        return rng
 
     def _shuffle(self) -> Any:
         """Return a shuffled copy of the indices."""
@@ -93,6 +105,11 @@ class ShuffledScheme(_Shuffled, BatchScheme):
     rng, sorted_indices
         As they were given.
 
+    Raises
+    ------
+    TypeError
+        If `rng` has no method ``shuffle``.
+
     Notes
     -----
     Each epoch consumes the generator for one shuffle of all indices, so that its order differs
@@ -116,7 +133,7 @@ class ShuffledScheme(_Shuffled, BatchScheme):
         sorted_indices: bool = False,
     ) -> None:
         super().__init__(examples, batch_size)
-        self.rng = numpy.random.RandomState(config.default_seed) if rng is None else rng
+        self.rng = self._generator(rng)
         self.sorted_indices = sorted_indices
 
     def get_request_iterator(self) -> RequestIterator:
@@ -163,7 +180,7 @@ class ShuffledExampleScheme(_Shuffled, IndexScheme):
 
     def __init__(self, examples: int | Iterable[Any], *, rng: Any = None) -> None:
         super().__init__(examples)
-        self.rng = numpy.random.RandomState(config.default_seed) if rng is None else rng
+        self.rng = self._generator(rng)
 
     def get_request_iterator(self) -> RequestIterator:
         """Start an epoch, and consume the generator for it.

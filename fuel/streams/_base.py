@@ -78,7 +78,10 @@ class AbstractDataStream(ABC):
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"`name` must be a string, got {name!r:.80}; leave it out for none")
-        if iteration_scheme is not None and not hasattr(iteration_scheme, "get_request_iterator"):
+        if iteration_scheme is not None and (
+            isinstance(iteration_scheme, type)
+            or not hasattr(iteration_scheme, "get_request_iterator")
+        ):
             raise TypeError(
                 f"the iteration scheme of {type(self).__name__} must have `get_request_iterator`, "
                 f"got {iteration_scheme!r:.80}; use one of fuel.schemes, such as "

@@ -68,6 +68,12 @@ class DataStream(AbstractDataStream):
         super().__init__(**kwargs)
         if labels is None:
             labels = getattr(dataset, "axis_labels", None)
+        if labels is not None and not hasattr(labels, "items"):
+            raise TypeError(
+                f"`axis_labels` of {type(self).__name__} must be a dict from sources to tuples of "
+                f"labels, got {labels!r:.80}; write for example "
+                "{'images': ('batch', 'channel', 'height', 'width')}"
+            )
         labels = None if labels is None else dict(labels)
         self.dataset = dataset
         if self.iteration_scheme is None:

@@ -126,7 +126,7 @@ class AheadCursor(Cursor):
     def _grant(self, worker: ChildProcess) -> None:
         """Let the child produce more, in portions, so that the pipe never fills with grants."""
         self._taken += 1
-        if self._taken >= (self.step.max_store + 1) // 2:
+        if self._taken >= (self.step._bound() + 1) // 2:
             worker.send(("grant", self._taken))
             self._taken = 0
 
@@ -134,7 +134,7 @@ class AheadCursor(Cursor):
         self._move()
         self._taken = 0
         _defer_iterators(self.child)
-        work = (self.child, self.step.data_stream, self.step.max_store)
+        work = (self.child, self.step.data_stream, self.step._bound())
         try:
             worker: ChildProcess = self.step._worker(work)
         except TypeError:

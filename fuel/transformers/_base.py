@@ -23,8 +23,9 @@ from fuel.plan import Context, Cursor, MapCursor
 from fuel.plan._given import over_given
 from fuel.state import plain
 from fuel.streams._base import AbstractDataStream
+from fuel.transformers._checks import check_which, need_stream
 from fuel.typing import JSON
-from fuel.utils._overrides import overridden
+from fuel.utils._overrides import is_ours, overridden
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -38,6 +39,14 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
+
+#: The methods that give `which_sources` its meaning; a user who overrides one may give another.
+_CHOOSING = (
+    "_apply_sourcewise_transformation",
+    "transform_any",
+    "transform_batch",
+    "transform_example",
+)
 
 
 class Transformer(AbstractDataStream):
@@ -73,6 +82,8 @@ class Transformer(AbstractDataStream):
     def __init__(
         self, data_stream: Any, produces_examples: bool | None = None, **kwargs: Any
     ) -> None:
+        if is_ours(type(self)):  # a user's class may set its stream up later
+            need_stream(type(self).__name__, data_stream)
         super().__init__(**kwargs)
         if produces_examples is not None:
             self.produces_examples = produces_examples
@@ -130,6 +141,7 @@ class Transformer(AbstractDataStream):
 
     def get_epoch_iterator(self, as_dict: bool = False) -> Any:
         """Start an epoch; see `AbstractDataStream.get_epoch_iterator`."""
+        need_stream(type(self).__name__, self.data_stream)
         return super().get_epoch_iterator(as_dict=as_dict)
 
     def get_data(self, request: Any = None) -> Any:
@@ -339,6 +351,8 @@ class SourcewiseTransformer(Transformer):
         **kwargs: Any,
     ) -> None:
         super().__init__(data_stream, produces_examples, **kwargs)
+        if which_sources is not None and not overridden(self, *_CHOOSING):
+            which_sources = check_which(type(self).__name__, "which_sources", which_sources)
         self.which_sources = which_sources
 
     def _apply_sourcewise_transformation(

@@ -12,7 +12,7 @@ from fuel.schemes import BatchScheme
 from fuel.schemes._base import is_custom
 from fuel.transformers._base import Transformer, _count
 from fuel.transformers._checks import labels_below, need_batches, need_examples
-from fuel.transformers._holding import Below, RequestCursor, check_request
+from fuel.transformers._holding import Below, RequestCursor, check_request, told
 from fuel.transformers._stacking import stack
 from fuel.transformers._totals import batch_totals
 from fuel.typing import JSON
@@ -70,10 +70,14 @@ class Batch(Transformer):
         self, data_stream: Any, iteration_scheme: Any, strictness: int = 0, **kwargs: Any
     ) -> None:
         need_examples("Batch", data_stream)
-        if iteration_scheme is None or iteration_scheme.requests_examples:
+        if (
+            isinstance(iteration_scheme, type)
+            or not hasattr(iteration_scheme, "get_request_iterator")
+            or iteration_scheme.requests_examples
+        ):
             raise ValueError(
                 "the iteration scheme of Batch must request batches, not individual examples, got "
-                f"{type(iteration_scheme).__name__}; use for example ConstantScheme(batch_size)"
+                f"{told(iteration_scheme)}; use for example ConstantScheme(batch_size)"
             )
         if isinstance(iteration_scheme, BatchScheme) and not is_custom(iteration_scheme):
             raise ValueError(

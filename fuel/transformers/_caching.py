@@ -8,8 +8,8 @@ from fuel.plan import Context, Cursor
 from fuel.plan._foreign import NeedsReplay
 from fuel.schemes import BatchSizeScheme
 from fuel.transformers._base import Transformer, _count
-from fuel.transformers._checks import labels_below
-from fuel.transformers._holding import RequestCursor, check_request
+from fuel.transformers._checks import labels_below, need_stream
+from fuel.transformers._holding import RequestCursor, check_request, told
 from fuel.transformers._stacking import stack
 from fuel.transformers._totals import batch_totals
 from fuel.typing import JSON
@@ -65,8 +65,9 @@ class Cache(Transformer):
         if not isinstance(iteration_scheme, BatchSizeScheme):
             raise ValueError(
                 "the iteration scheme of Cache must be a BatchSizeScheme, got "
-                f"{type(iteration_scheme).__name__}; use for example ConstantScheme(batch_size)"
+                f"{told(iteration_scheme)}; use for example ConstantScheme(batch_size)"
             )
+        need_stream("Cache", data_stream)
         kwargs.setdefault("axis_labels", labels_below(data_stream))
         super().__init__(data_stream, iteration_scheme=iteration_scheme, **kwargs)
 

@@ -13,8 +13,9 @@ import numpy
 
 from fuel.config_parser import config
 from fuel.transformers._base import AgnosticSourcewiseTransformer, SourcewiseTransformer
-from fuel.transformers._checks import labels_below
+from fuel.transformers._checks import check_dtype, check_which, kind_below, labels_below
 from fuel.transformers._stacking import as_batch, is_ragged, object_array
+from fuel.utils._overrides import overridden
 
 __all__ = ["Cast", "Flatten", "ForceFloatX", "ScaleAndShift"]
 
@@ -59,11 +60,13 @@ class Flatten(SourcewiseTransformer):
     elementwise = True
 
     def __init__(self, data_stream: Any, **kwargs: Any) -> None:
-        if data_stream.axis_labels:
-            kwargs.setdefault(
-                "axis_labels", self._infer_axis_labels(data_stream, kwargs.get("which_sources"))
-            )
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        examples = kind_below("Flatten", data_stream)
+        which = kwargs.get("which_sources")
+        if which is not None:
+            kwargs["which_sources"] = which = check_which("Flatten", "which_sources", which)
+        if getattr(data_stream, "axis_labels", None):
+            kwargs.setdefault("axis_labels", self._infer_axis_labels(data_stream, which))
+        super().__init__(data_stream, examples, **kwargs)
 
     def _infer_axis_labels(self, data_stream: Any, which_sources: Any) -> Any:
         labels = labels_below(data_stream)
@@ -91,6 +94,22 @@ class Flatten(SourcewiseTransformer):
         return batch.reshape((len(batch), int(numpy.prod(batch.shape[1:]))))
 
 
+def _check_number(argument: str, value: Any, operation: str) -> None:
+    """Refuse what arrays cannot be multiplied by, or added to."""
+    try:
+        array = numpy.asarray(value)
+        odd = array.dtype.kind in "SUV" or (
+            array.dtype.kind == "O" and array.ndim == 0 and not hasattr(value, operation)
+        )
+    except ValueError:  # a ragged list
+        odd = True
+    if odd:
+        raise TypeError(
+            f"`{argument}` of ScaleAndShift must be a number or an array of numbers, got "
+            f"{value!r:.80}; convert it, for example with float()"
+        )
+
+
 class ScaleAndShift(AgnosticSourcewiseTransformer):
     """Multiplies by one number and adds another.
 
@@ -110,15 +129,23 @@ class ScaleAndShift(AgnosticSourcewiseTransformer):
     scale, shift
         As given.
 
+    Raises
+    ------
+    TypeError
+        If `scale` or `shift` is no number and no array of numbers.
+
     """
 
     elementwise = True
 
     def __init__(self, data_stream: Any, scale: Any, shift: Any, **kwargs: Any) -> None:
+        if not overridden(self, "transform_any", "transform_any_source"):
+            _check_number("scale", scale, "__mul__")
+            _check_number("shift", shift, "__add__")
         self.scale = scale
         self.shift = shift
         kwargs.setdefault("axis_labels", labels_below(data_stream))
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("ScaleAndShift", data_stream), **kwargs)
 
     def transform_any_source(self, source_data: Any, source_name: str) -> Any:
         """Scale, then shift."""
@@ -157,10 +184,10 @@ class Cast(AgnosticSourcewiseTransformer):
     def __init__(self, data_stream: Any, dtype: Any, **kwargs: Any) -> None:
         if isinstance(dtype, str) and dtype == "floatX":
             dtype = config.floatX
-        numpy.dtype(dtype)  # what is no type is refused now, not at the first batch
+        check_dtype("Cast", "dtype", dtype)
         self.dtype = dtype
         kwargs.setdefault("axis_labels", labels_below(data_stream))
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("Cast", data_stream), **kwargs)
 
     def transform_any_source(self, source_data: Any, source_name: str) -> Any:
         """Return the data in the new type."""
@@ -197,7 +224,7 @@ class ForceFloatX(AgnosticSourcewiseTransformer):
 
     def __init__(self, data_stream: Any, **kwargs: Any) -> None:
         kwargs.setdefault("axis_labels", labels_below(data_stream))
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("ForceFloatX", data_stream), **kwargs)
 
     def transform_any_source(self, source_data: Any, source_name: str) -> Any:
         """Change the type of a floating-point array."""

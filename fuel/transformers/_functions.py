@@ -13,7 +13,7 @@ from typing import Any
 
 from fuel.state import is_generator
 
-__all__ = ["check_function", "function_name", "held_generator", "takes_rng"]
+__all__ = ["check_function", "function_name", "held_generator", "need_function", "takes_rng"]
 
 #: How deep objects inside objects are looked into for generators.
 _DEPTH = 4
@@ -36,6 +36,29 @@ def function_name(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
+
+
+def need_function(step: str, function: Any) -> None:
+    """Refuse what cannot be called.
+
+    Parameters
+    ----------
+    step : str
+        The name of the transformer, for messages.
+    function : object
+        What it was given.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be called.
+
+    """
+    if not callable(function):
+        raise TypeError(
+            f"{step} needs a function, got {function!r:.80}; pass a callable that takes an item, a "
+            "tuple with one entry a source"
+        )
 
 
 def takes_rng(function: Any) -> bool:
@@ -148,14 +171,10 @@ def check_function(
 
     Raises
     ------
-    TypeError
-        If the function cannot be called.
     ValueError
         If there is a contradiction.
 
     """
-    if function is not None and not callable(function):
-        raise TypeError(f"{step} needs a function, got {function!r:.80}; pass a callable")
     name = function_name(function)
     if seed is not None and not draws:
         raise ValueError(

@@ -16,7 +16,7 @@ from fuel.typing import JSON
 if TYPE_CHECKING:
     from fuel.plan import Start
 
-__all__ = ["Below", "RequestCursor", "check_request"]
+__all__ = ["Below", "RequestCursor", "check_request", "told"]
 
 
 class Below:
@@ -144,6 +144,14 @@ class RequestCursor(Cursor):
     def seek_held(self, mark: JSON) -> None:
         """Hold what was described."""
         raise NotImplementedError
+
+
+def told(scheme: Any) -> str:
+    """Return how messages call what was given as an iteration scheme."""
+    if isinstance(scheme, type):
+        return f"the class {scheme.__name__}"
+    known = scheme is None or hasattr(scheme, "get_request_iterator")
+    return type(scheme).__name__ if known else f"{scheme!r:.80}"
 
 
 def check_request(name: str, request: Any) -> int:

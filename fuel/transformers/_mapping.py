@@ -15,9 +15,15 @@ import numpy
 
 from fuel.plan import Context, Cursor
 from fuel.transformers._base import Transformer
-from fuel.transformers._checks import labels_below
-from fuel.transformers._functions import check_function, function_name, takes_rng
+from fuel.transformers._checks import check_names, kind_below, labels_below
+from fuel.transformers._functions import (
+    check_function,
+    function_name,
+    need_function,
+    takes_rng,
+)
 from fuel.typing import JSON
+from fuel.utils._overrides import overridden
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -62,7 +68,7 @@ class Mapping(Transformer):
         does not take ``rng``; if the function holds a random generator although its items are to
         be independent.
     TypeError
-        If `mapping` cannot be called.
+        If `mapping` cannot be called, or `add_sources` is no collection of names.
 
     Notes
     -----
@@ -93,12 +99,14 @@ class Mapping(Transformer):
         elementwise: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("Mapping", data_stream), **kwargs)
         if mapping_accepts not in (list, dict):
             raise ValueError(
                 f"`mapping_accepts` of Mapping must be `list` or `dict`, got {mapping_accepts!r}; "
                 "`list` hands a tuple to the function, `dict` a dict by source"
             )
+        if mapping is not None or not overridden(self, "apply", "get_data"):
+            need_function("Mapping", mapping)
         self._takes_rng = takes_rng(mapping)
         self._declared = elementwise
         check_function(
@@ -110,7 +118,11 @@ class Mapping(Transformer):
         )
         self._hands_out_generators = self._takes_rng
         self.mapping = mapping
-        self.add_sources = (add_sources,) if isinstance(add_sources, str) else add_sources
+        if isinstance(add_sources, str):
+            add_sources = (add_sources,)
+        elif add_sources is not None:
+            add_sources = check_names("Mapping", "add_sources", add_sources)
+        self.add_sources = add_sources
         self.mapping_accepts = mapping_accepts
 
     @property
@@ -209,6 +221,11 @@ class SortMapping:
     reverse : bool, optional
         Largest first. Default False.
 
+    Raises
+    ------
+    TypeError
+        If `key` cannot be called.
+
     Notes
     -----
     Stable, in both directions. Arrays stay arrays of the same type, other sources become lists.
@@ -222,6 +239,7 @@ class SortMapping:
     """
 
     def __init__(self, key: Callable[[Any], Any], reverse: bool = False) -> None:
+        need_function("SortMapping", key)
         self.key = key
         self.reverse = reverse
 
@@ -280,7 +298,9 @@ class Filter(Transformer):
 
     def __init__(self, data_stream: Any, predicate: Callable[..., Any], **kwargs: Any) -> None:
         kwargs.setdefault("axis_labels", labels_below(data_stream))
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("Filter", data_stream), **kwargs)
+        if predicate is not None or not overridden(self, "get_data"):
+            need_function("Filter", predicate)
         self._takes_rng = takes_rng(predicate)
         check_function(
             "Filter", predicate, self._step_seed, draws=self._takes_rng, elementwise=False

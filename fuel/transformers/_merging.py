@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fuel.exceptions import IteratorInvalidatedError
@@ -11,6 +12,7 @@ from fuel.plan._foreign import NeedsReplay
 from fuel.plan._run import described
 from fuel.streams._base import AbstractDataStream
 from fuel.transformers._base import _count
+from fuel.transformers._checks import check_names, kind_below, sources_below
 from fuel.typing import JSON
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Merge(AbstractDataStream):
     ValueError
         If there is no stream; if some produce examples and others batches; if the number of names
         is not that of all sources; if `on_unequal` is none of the four.
+    TypeError
+        If `data_streams` holds what is no stream, or `sources` is no sequence of names.
 
     Examples
     --------
@@ -79,10 +83,19 @@ class Merge(AbstractDataStream):
         seed: int | None = None,
     ) -> None:
         super().__init__(iteration_scheme=None, axis_labels=axis_labels, name=name, seed=seed)
+        if (
+            not isinstance(data_streams, Iterable)
+            or isinstance(data_streams, (str, bytes))
+            or hasattr(data_streams, "get_epoch_iterator")
+        ):
+            raise TypeError(
+                f"Merge needs a list or tuple of streams, got {data_streams!r:.80}; put even a "
+                "single stream in a list"
+            )
         streams = data_streams if isinstance(data_streams, (list, tuple)) else tuple(data_streams)
         if not streams:
             raise ValueError("Merge needs at least one stream, got none")
-        kinds = {bool(stream.produces_examples) for stream in streams}
+        kinds = {bool(kind_below("Merge", stream)) for stream in streams}
         if len(kinds) > 1:
             told = ", ".join(
                 f"{type(stream).__name__} ({'examples' if stream.produces_examples else 'batches'})"
@@ -92,7 +105,8 @@ class Merge(AbstractDataStream):
                 "Merge needs streams that all produce examples, or all produce batches, got "
                 f"{told}; put Batch or Unpack above some of them"
             )
-        there = [source for stream in streams for source in stream.sources]
+        there = [source for stream in streams for source in sources_below("Merge", stream)]
+        sources = check_names("Merge", "sources", sources)
         if len(sources) != len(there):
             raise ValueError(
                 f"Merge needs one name for each of the {len(there)} sources {there}, got "

@@ -8,7 +8,7 @@ import numpy
 
 from fuel.config_parser import config
 from fuel.transformers._base import Transformer
-from fuel.transformers._checks import need_batches
+from fuel.transformers._checks import check_dtype, check_which, need_batches
 
 __all__ = ["Padding"]
 
@@ -37,6 +37,8 @@ class Padding(Transformer):
     ------
     ValueError
         If the stream below produces examples.
+    TypeError
+        If `mask_sources` holds no names, or `mask_dtype` is no data type.
 
     Notes
     -----
@@ -67,9 +69,11 @@ class Padding(Transformer):
     ) -> None:
         need_batches("Padding", data_stream)
         super().__init__(data_stream, produces_examples=False, **kwargs)
+        if mask_sources is not None:
+            mask_sources = check_which("Padding", "mask_sources", mask_sources)
         self.mask_sources = data_stream.sources if mask_sources is None else mask_sources
         if mask_dtype is not None:
-            numpy.dtype(mask_dtype)
+            check_dtype("Padding", "mask_dtype", mask_dtype)
         self._mask_dtype = mask_dtype
 
     @property

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 from fuel.plan import Cursor
 from fuel.transformers._ahead import AheadCursor, run_ahead
 from fuel.transformers._base import Transformer
+from fuel.transformers._checks import kind_below
 from fuel.utils._process import ChildProcess, assigned_settings
 
 if TYPE_CHECKING:
     from fuel.plan import Start
 
 __all__ = ["BackgroundProcess", "MultiProcessing"]
+
+#: How many items may be ready where 0 was asked for, which once meant that there was no bound.
+_DEFAULT_STORE = 100
 
 
 class MultiProcessing(Transformer):
@@ -34,7 +38,7 @@ class MultiProcessing(Transformer):
         closures and what the main module defines are.
     max_store : int, default 100
         How many items may be ready before they are asked for. They take up the memory of the
-        other process.
+        other process. 0 leaves the number to the transformer: the default.
     **kwargs
         As for `Transformer`; `axis_labels` defaults to a copy of those of the stream below.
 
@@ -46,7 +50,9 @@ class MultiProcessing(Transformer):
     Raises
     ------
     ValueError
-        If `max_store` is not a positive integer.
+        If `max_store` is negative or no integer.
+    TypeError
+        If `data_stream` is no stream.
 
     Notes
     -----
@@ -81,15 +87,19 @@ class MultiProcessing(Transformer):
     _idle: tuple[ChildProcess, Any] | None = None
 
     def __init__(self, data_stream: Any, max_store: int = 100, **kwargs: Any) -> None:
-        if isinstance(max_store, bool) or not hasattr(max_store, "__index__") or max_store < 1:
+        if isinstance(max_store, bool) or not hasattr(max_store, "__index__") or max_store < 0:
             raise ValueError(
                 f"`max_store` must be a positive integer, got {max_store!r:.80}; it is the number "
-                "of items that may be ready before they are asked for"
+                f"of items that may be ready before they are asked for (0: {_DEFAULT_STORE})"
             )
         labels = getattr(data_stream, "axis_labels", None)
         kwargs.setdefault("axis_labels", None if labels is None else dict(labels))
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("MultiProcessing", data_stream), **kwargs)
         self.max_store = max_store.__index__()
+
+    def _bound(self) -> int:
+        """Return how many items may be ready."""
+        return self.max_store or _DEFAULT_STORE
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -163,7 +173,7 @@ class BackgroundProcess:
     data_stream : AbstractDataStream
         The stream.
     max_batches : int
-        How many items may be ready before they are asked for.
+        How many items may be ready before they are asked for; 0 as for `MultiProcessing`.
 
     Attributes
     ----------

@@ -6,7 +6,13 @@ import logging
 from typing import Any
 
 from fuel.transformers._base import AgnosticTransformer
-from fuel.transformers._checks import below, labels_below
+from fuel.transformers._checks import (
+    below,
+    check_names,
+    kind_below,
+    labels_below,
+    sources_below,
+)
 
 __all__ = ["FilterSources", "Rename"]
 
@@ -34,6 +40,8 @@ class Rename(AgnosticTransformer):
         If `on_non_existent` is none of the three.
     KeyError
         If an old name is no source, or two sources would get the same name.
+    TypeError
+        If `names` is no dict of names.
 
     """
 
@@ -47,7 +55,13 @@ class Rename(AgnosticTransformer):
                 "`on_non_existent` of Rename must be 'raise', 'warn' or 'ignore', got "
                 f"{on_non_existent!r}"
             )
-        there = tuple(data_stream.sources)
+        there = sources_below("Rename", data_stream)
+        if not hasattr(names, "items") or not hasattr(names, "get"):
+            raise TypeError(
+                f"`names` of Rename must be a dict from old to new names, got {names!r:.80}; "
+                "write for example `{'x': 'features'}`"
+            )
+        check_names("Rename", "names", list(names.values()))
         for old in names:
             if old not in there:
                 self._missing(old, there, on_non_existent, data_stream)
@@ -62,7 +76,7 @@ class Rename(AgnosticTransformer):
                     new.setdefault(source, axes)
             labels = new
         kwargs.setdefault("axis_labels", labels)
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("Rename", data_stream), **kwargs)
         self.sources = tuple(renamed.values())
 
     @staticmethod
@@ -109,16 +123,24 @@ class FilterSources(AgnosticTransformer):
     Raises
     ------
     ValueError
-        If a name is no source of the stream below.
+        If a name is no source of the stream below, or there is none.
+    TypeError
+        If `sources` is no collection of names.
 
     """
 
     elementwise = True
 
     def __init__(self, data_stream: Any, sources: Any, **kwargs: Any) -> None:
-        there = tuple(data_stream.sources)
+        there = sources_below("FilterSources", data_stream)
         if isinstance(sources, str) and sources in there:
             sources = (sources,)
+        sources = check_names("FilterSources", "sources", sources)
+        if len(sources) == 0:
+            raise ValueError(
+                f"FilterSources must keep at least one source, got {sources!r}; the "
+                f"{below(data_stream)} below has the sources {there}"
+            )
         unknown = [source for source in sources if source not in there]
         if unknown:
             raise ValueError(
@@ -131,7 +153,7 @@ class FilterSources(AgnosticTransformer):
             for source in [source for source in labels if source not in kept]:
                 del labels[source]
         kwargs.setdefault("axis_labels", labels)
-        super().__init__(data_stream, data_stream.produces_examples, **kwargs)
+        super().__init__(data_stream, kind_below("FilterSources", data_stream), **kwargs)
         self.sources = kept
 
     def transform_any(self, data: Any) -> Any:

@@ -45,15 +45,19 @@ def stack(items: Sequence[Any]) -> Any:
     Returns
     -------
     numpy.ndarray, shape (n, ...)
-        What ``numpy.asarray`` makes of them; where it cannot, because their shapes differ, or
-        would change them (it drops zeros at the end of byte strings), an object array of shape
-        (n,).
+        What ``numpy.asarray`` makes of them, in native byte order; where it cannot, because their
+        shapes differ, or would change them (it drops zeros at the end of byte strings), an object
+        array of shape (n,).
 
     """
     try:
         array = numpy.asarray(items)
     except ValueError:
         return object_array(items)
+    if array.dtype.kind == "V" or not array.dtype.isnative:
+        # Of several arrays NumPy makes one of their common type, of one it keeps its own: its byte
+        # order, and the gaps between its fields.
+        array = array.astype(numpy.promote_types(array.dtype, array.dtype), copy=False)
     if array.dtype.kind in "SU" and array.ndim == 1:
         zero: Any = b"\0" if array.dtype.kind == "S" else "\0"
         if any(isinstance(item, type(zero)) and item.endswith(zero) for item in items):

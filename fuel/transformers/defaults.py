@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from fuel.transformers._base import SourcewiseTransformer
-from fuel.transformers._checks import labels_below
+from fuel.transformers._checks import check_which, kind_below, labels_below, sources_below
 from fuel.transformers._elementwise import Cast, ScaleAndShift
 from fuel.transformers._stacking import as_batch
 
@@ -57,11 +57,13 @@ class ToBytes(SourcewiseTransformer):
     elementwise = True
 
     def __init__(self, stream: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("produces_examples", stream.produces_examples)
+        kwargs.setdefault("produces_examples", kind_below("ToBytes", stream))
         which = kwargs.get("which_sources")
+        if which is not None:
+            kwargs["which_sources"] = which = check_which("ToBytes", "which_sources", which)
         labels = labels_below(stream)
         labels = {} if labels is None else labels
-        for source in stream.sources:
+        for source in sources_below("ToBytes", stream):
             if which is None or source in which:
                 labels[source] = ("bytes",) if stream.produces_examples else ("batch", "bytes")
         kwargs.setdefault("axis_labels", labels)

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from fuel.exceptions import IteratorInvalidatedError
 from fuel.plan import Cursor
 from fuel.transformers._base import Transformer
-from fuel.transformers._checks import below, need_examples
+from fuel.transformers._checks import (
+    below,
+    check_integer,
+    check_names,
+    need_examples,
+    sources_below,
+)
 from fuel.transformers._holding import Below
 from fuel.typing import JSON
+from fuel.utils._overrides import overridden
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -48,6 +56,8 @@ class Window(Transformer):
     ------
     ValueError
         If the stream below produces batches or has more than one source, or a window is negative.
+    TypeError
+        If a window or the offset is no integer.
 
     Notes
     -----
@@ -75,8 +85,13 @@ class Window(Transformer):
         **kwargs: Any,
     ) -> None:
         name = type(self).__name__
+        source_window = check_integer(name, "source_window", source_window)
+        target_window = check_integer(name, "target_window", target_window)
+        if not overridden(self, "_get_target_index"):
+            offset = check_integer(name, "offset", offset)
         need_examples(name, data_stream)
-        there = tuple(data_stream.sources)
+        there = sources_below(name, data_stream)
+        check_names(name, "target_source", [target_source])
         if len(there) > 1:
             raise ValueError(
                 f"{name} needs a stream with one source, but the {below(data_stream)} below has "
@@ -84,7 +99,10 @@ class Window(Transformer):
             )
         for what, length in (("source_window", source_window), ("target_window", target_window)):
             if length < 0:
-                raise ValueError(f"`{what}` of {name} must not be negative, got {length}")
+                raise ValueError(
+                    f"`{what}` of {name} must not be negative, got {length}; to look back, give a "
+                    "negative `offset`"
+                )
         kwargs.setdefault("produces_examples", True)
         super().__init__(data_stream, **kwargs)
         self.sources = (*there, target_source)
@@ -92,28 +110,45 @@ class Window(Transformer):
         self.source_window = source_window
         self.target_window = target_window
         self.overlapping = overlapping
+        #: Where the source window begins, for the three methods below.
+        self.index = 0
+
+    # -- where the windows are: a subclass may say otherwise ------------------------------------
+
+    def _set_index(self) -> None:
+        """Set `index` to where the first source window of a sequence begins."""
+        self.index = 0
+        self.index = max(0, -self._get_target_index())
+
+    def _get_target_index(self) -> int:
+        """Return where the target window begins while the source window begins at `index`."""
+        return self._target_start(self.index)
+
+    def _get_end_index(self) -> int:
+        """Return the first position behind both windows."""
+        return max(self.index + self.source_window, self._get_target_index() + self.target_window)
+
+    # -- the same, for a pass that keeps its place to itself ------------------------------------
 
     def _target_start(self, index: int) -> int:
-        """Return where the target window begins if the source window begins at `index`."""
         return index + self.offset + (0 if self.overlapping else self.source_window)
 
     def _first_index(self) -> int:
-        """Return where the first source window begins."""
         return max(0, -self._target_start(0))
 
     def _fits(self, index: int, length: int) -> bool:
-        """Tell whether the windows at `index` lie inside a sequence."""
         end = max(index + self.source_window, self._target_start(index) + self.target_window)
         return end <= length
 
-    def _windows(self, sequence: Any, index: int) -> tuple[Any, Any]:
-        target = self._target_start(index)
+    def _windows(self, sequence: Any, index: int, target: int) -> tuple[Any, Any]:
         return (
             _cut(sequence, index, index + self.source_window),
             _cut(sequence, target, target + self.target_window),
         )
 
     def _make_cursor(self, start: Start) -> Cursor:
+        if overridden(self, "_set_index", "_get_target_index", "_get_end_index"):
+            return _HookedWindowCursor(start, self)
         return _WindowCursor(start, self)
 
     def _num_items(self) -> int | None:
@@ -156,7 +191,8 @@ class _WindowCursor(Cursor):
         while self.held is None:
             self.first = self.below.place()
             self._hold(next(self.child), self.step._first_index())
-        windows = self.step._windows(self.held[0], self.index)
+        target = self.step._target_start(self.index)
+        windows = self.step._windows(self.held[0], self.index, target)
         # Counted from 1: number 0 is the sequence itself, of which others may be children too.
         self.context = self.child.context.child(self.index - self.step._first_index() + 1)
         self._hold(self.held, self.index + 1)
@@ -182,6 +218,58 @@ class _WindowCursor(Cursor):
             self._hold(self.below.again(), mark["index"])
 
 
+class _HookedWindowCursor(_WindowCursor):
+    """The pass of a subclass whose user says where windows are: asked as late as can be.
+
+    Its methods read ``index`` from the step, so that the place is there and not here; they may
+    move it, or keep more there. Hence there is one such pass at a time.
+    """
+
+    number = 0
+
+    def __next__(self) -> Any:
+        if self.step.__dict__.get("_live") is not self:
+            raise IteratorInvalidatedError(
+                f"this iterator was displaced: {type(self.step).__qualname__} keeps its place on "
+                "itself, and a later epoch of it was started; use one iterator at a time"
+            )
+        return super().__next__()
+
+    def produce(self, request: Any) -> Any:
+        """Return the next pair of windows."""
+        step = self.step
+        while True:
+            if self.held is None:
+                self.first = self.below.place()
+                self.held, self.number = next(self.child), 0
+                step._set_index()
+                self.index = step.index
+            else:
+                step.index = self.index
+            if step._get_end_index() <= len(self.held[0]):
+                break
+            self.held = None
+        windows = step._windows(self.held[0], step.index, step._get_target_index())
+        self.number += 1
+        self.context = self.child.context.child(self.number)
+        step.index += 1
+        self.index = step.index
+        return windows
+
+    def tell(self) -> JSON:
+        """Describe the sequence held, where to go on in it, and how many windows it gave."""
+        return {**super().tell(), "number": self.number}
+
+    def seek(self, mark: JSON) -> None:
+        """Fetch the sequence again, if one was held."""
+        super().seek(mark)
+        self.number = mark["number"]
+        self.step.index = self.index
+
+    def _hold(self, item: Any, index: int) -> None:
+        self.held, self.index = item, index
+
+
 class NGrams(Window):
     """All runs of so many words, each with the word that follows.
 
@@ -203,10 +291,11 @@ class NGrams(Window):
     """
 
     def __init__(self, ngram_order: int, *args: Any, **kwargs: Any) -> None:
+        check_integer(type(self).__name__, "ngram_order", ngram_order)
         super().__init__(0, ngram_order, 1, False, *args, **kwargs)
 
-    def _windows(self, sequence: Any, index: int) -> tuple[Any, Any]:
-        features, targets = super()._windows(sequence, index)
+    def _windows(self, sequence: Any, index: int, target: int) -> tuple[Any, Any]:
+        features, targets = super()._windows(sequence, index, target)
         return features, targets[0]
 
     def _parameters(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuel.datasets import IndexableDataset
+from fuel.schemes import SequentialScheme
 from fuel.streams import DataStream
 
 
@@ -14,7 +15,7 @@ def test_what_is_no_dataset_is_refused(bad):
         DataStream(bad)
 
 
-@pytest.mark.parametrize("bad", [3, "data", [1, 2]])
+@pytest.mark.parametrize("bad", [3, "data", [1, 2], SequentialScheme])
 def test_what_is_no_scheme_is_refused(bad):
     with pytest.raises(TypeError, match=r"must have `get_request_iterator`, got .*fuel\.schemes"):
         DataStream(IndexableDataset([1, 2]), iteration_scheme=bad)

@@ -217,7 +217,7 @@ def test_sources_labels_and_kind_are_those_of_the_stream_below():
 
 
 def test_arguments_are_checked(parallel):
-    for max_store in (0, -1, 1.5, None, True):
+    for max_store in (-1, 1.5, None, True):
         with pytest.raises(ValueError, match="max_store"):
             MultiProcessing(batches(), max_store)
     stream = parallel(batches())
