@@ -116,13 +116,16 @@ class IndexableDataset(Dataset):
     @property
     def num_examples(self) -> int:
         """int: The number of examples from `start` to `stop`."""
-        lengths = {len(indexable) for indexable in self.indexables}
-        if len(lengths) > 1:
-            raise ValueError(
-                f"the indexables must have the same length, got {sorted(lengths)}; one of them "
-                "was changed after the dataset was made"
-            )
-        return lengths.pop()
+        indexables = self.indexables
+        length = len(indexables[0])
+        for indexable in indexables:
+            if len(indexable) != length:
+                lengths = sorted({len(indexable) for indexable in indexables})
+                raise ValueError(
+                    f"the indexables must have the same length, got {lengths}; one of them was "
+                    "changed after the dataset was made"
+                )
+        return length
 
     @property
     def specs(self) -> dict[str, Spec]:
@@ -162,7 +165,7 @@ class IndexableDataset(Dataset):
                 "iteration scheme"
             )
         rows = normalise(request, self.num_examples, type(self).__name__)
-        return tuple(take(indexable, rows) for indexable in self.indexables)
+        return tuple([take(indexable, rows) for indexable in self.indexables])
 
 
 def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]:

@@ -21,6 +21,12 @@ __all__ = ["Rows", "Window", "merge", "normalise", "own", "take"]
 Rows: TypeAlias = "int | slice | numpy.ndarray[Any, numpy.dtype[numpy.int64]]"
 
 _BOOLS = frozenset({bool, numpy.bool_})
+_INT64 = numpy.dtype(numpy.int64)
+# Tuples, because a union of types is built anew each time that it is written down in a function.
+_LISTS = (list, tuple, range)
+_SCALAR_BOOLS = (bool, numpy.bool_)
+#: numpy.void is one element of a structured array, and a window on it.
+_WINDOWS = (numpy.ndarray, numpy.void)
 _LEGAL = (
     "use an index, a slice, or a list or one-dimensional array of indices (or of one bool per "
     "example)"
@@ -52,11 +58,13 @@ def normalise(request: Any, num_examples: int, owner: str = "the dataset") -> Ro
         If it is of a type that cannot be a request.
 
     """
+    if type(request) is int and 0 <= request < num_examples:
+        return request
     if isinstance(request, slice):
         return _normalise_slice(request, num_examples, owner)
-    if isinstance(request, list | tuple | range) or getattr(request, "ndim", 0) > 0:
+    if isinstance(request, _LISTS) or getattr(request, "ndim", 0) > 0:
         return _normalise_indices(request, num_examples, owner)
-    if isinstance(request, bool | numpy.bool_):
+    if isinstance(request, _SCALAR_BOOLS):
         _refuse(request, owner)
     try:
         index = operator.index(request)
@@ -134,6 +142,16 @@ def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
         indices = numpy.asarray(request)
     except (TypeError, ValueError, OverflowError):
         _refuse(request, owner)
+    if indices.dtype == _INT64 and indices.ndim == 1 and type(request) in (list, numpy.ndarray):
+        # The usual request in two looks at it: as unsigned numbers, negative ones are the largest,
+        # and bools among integers, which became 0 and 1, are only to be sought where these are.
+        unsigned = indices.view(numpy.uint64)
+        if int(unsigned.max()) < num_examples and (
+            type(request) is not list
+            or int(unsigned.min()) > 1
+            or _BOOLS.isdisjoint(map(type, request))
+        ):
+            return indices
     if indices.ndim != 1 or _is_ambiguous(request, indices):
         _refuse(request, owner)
     if indices.dtype.kind == "b":
@@ -146,7 +164,7 @@ def _normalise_indices(request: Any, num_examples: int, owner: str) -> Rows:
         if not len(rows):
             _nothing("a mask without any True", num_examples, owner)
         return rows.astype(numpy.int64, copy=False)
-    if indices.dtype.kind == "O" and all(type(index) is int for index in request):
+    if indices.dtype.kind in "fO" and all(type(index) is int for index in request):
         # Some of them may not fit into 64 bits; those are out of any range.
         for index in request:
             if not 0 <= index < num_examples:
@@ -208,8 +226,7 @@ def own(value: Any) -> Any:
         A copy of an array; anything else as it is.
 
     """
-    if isinstance(value, numpy.ndarray | numpy.void):
-        # numpy.void is one element of a structured array, and a window on it.
+    if isinstance(value, _WINDOWS):
         return _own_array(value.copy())
     return value
 
