@@ -79,13 +79,16 @@ class _Watched(NamedTuple):
     part: str
     obj: Any
     skip: frozenset[str]
+    only_generators: bool = False
 
     def memory(self) -> Memory:
         """Return the first look, taken now if there is none."""
         kept = self.owner.__dict__.setdefault("_memory", {})
         elsewhere = _Elsewhere(self.owner)
         if self.part not in kept:
-            kept[self.part] = Memory(self.obj, self.skip, elsewhere, _names(self.obj))
+            kept[self.part] = Memory(
+                self.obj, self.skip, elsewhere, _names(self.obj), self.only_generators
+            )
         found: Memory = kept[self.part]
         found.ignore = elsewhere
         return found
@@ -102,16 +105,25 @@ def _watched(stream: Any) -> list[_Watched]:
             part = f"function{number or ''}"
             found.append(_Watched(f"{name}/{part}", step, part, function, frozenset()))
         dataset = getattr(step, "dataset", None)
-        if dataset is None:
-            continue
-        if not is_ours(type(dataset)):
-            skip = frozenset({"axis_labels", "_sources", *_HELD})
-            found.append(_Watched(f"{name}/dataset", step, "dataset", dataset, skip))
-        held = [one for kind in _HELD for one in _listed(dataset, kind)]
-        for number, one in enumerate(held):
-            if is_users(one):
-                part = f"data{number or ''}"
-                found.append(_Watched(f"{name}/{part}", step, part, one, frozenset()))
+        if dataset is not None:
+            found += _of_dataset(name, step, dataset)
+    return found
+
+
+def _of_dataset(name: str, step: Any, dataset: Any) -> list[_Watched]:
+    found: list[_Watched] = []
+    # What a dataset answers depends on the request, however much it counts or keeps at hand:
+    # only what it draws is memory. Without requests it can only be going on from something.
+    numbered = getattr(step, "iteration_scheme", None) is not None
+    if not is_ours(type(dataset)):
+        skip = frozenset({"axis_labels", "_sources", *_HELD})
+        found.append(_Watched(f"{name}/dataset", step, "dataset", dataset, skip, numbered))
+    held = [(kind, one) for kind in _HELD for one in _listed(dataset, kind)]
+    for number, (kind, one) in enumerate(held):
+        if is_users(one):
+            part = f"data{number or ''}"
+            only = kind == "indexables"
+            found.append(_Watched(f"{name}/{part}", step, part, one, frozenset(), only))
     return found
 
 

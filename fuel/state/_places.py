@@ -19,7 +19,6 @@ import numpy
 
 from fuel.state._generators import is_generator
 from fuel.state._values import CONTAINERS, Shape, is_python, slots
-from fuel.utils._overrides import is_ours
 
 __all__ = ["assign", "fields", "followed", "is_users", "remove"]
 
@@ -43,12 +42,16 @@ def followed(value: Any) -> bool:
     return _is_object(value)
 
 
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "fuel"
+
+
 def _is_object(value: Any) -> bool:
     if isinstance(value, (*_LEAVES, *CONTAINERS)) or is_generator(value):
         return False
     if hasattr(value, "__next__"):
         # An iterator is where its type says; ours and a user's keep that in attributes.
-        return is_python(type(value)) and not is_ours(type(value))
+        return is_python(type(value)) and not _is_ours(type(value))
     return hasattr(value, "__dict__") or any(True for _ in slots(value))
 
 
@@ -287,6 +290,6 @@ def _is_slot(obj: Any, name: str) -> bool:
 def _class_attribute(obj: Any, dotted: str) -> tuple[type, str]:
     owner, _, attribute = dotted.partition(".")
     for cls in (obj if isinstance(obj, type) else type(obj)).__mro__:
-        if cls.__name__ == owner and not is_ours(cls):
+        if cls.__name__ == owner and not _is_ours(cls):
             return cls, attribute
     return type(obj), attribute

@@ -11,7 +11,8 @@ first, and comparing later:
 - what changed and cannot be written is an error that names the class and the attribute, because
   a state that silently left it out would resume to other data.
 
-Not seen: the memory of extension types that do not pickle, and of libraries.
+In class attributes and module globals, which other pipelines share, only generators are looked
+for. Not seen: the memory of extension types that do not pickle, and of libraries.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = ["Memory", "capture", "has_state_methods", "restore"]
 #: How far attributes of attributes are followed.
 _DEPTH = 8
 _CHANGEABLE = (*CONTAINERS, bytearray, numpy.ndarray)
+_SHARED = ("<class ", "<global ")
 
 
 def has_state_methods(obj: Any) -> bool:
@@ -59,6 +61,9 @@ class Memory:
         ``ignore(value)`` is true for values that are not part of the memory of this object.
     methods : tuple of str, optional
         The methods to suggest to the author of a class whose memory cannot be described.
+    only_generators : bool, optional
+        Whether nothing but random generators counts as memory, for an object that may keep
+        counts and caches without any effect on what it answers. Default False.
 
     """
 
@@ -68,8 +73,10 @@ class Memory:
         skip: frozenset[str] = frozenset(),
         ignore: Callable[[Any], bool] = _nothing,
         methods: tuple[str, str] = ("state_dict", "load_state_dict"),
+        only_generators: bool = False,
     ) -> None:
         self.skip = skip
+        self.only_generators = only_generators
         self.ignore = ignore
         self.methods = methods
         #: The objects of the first look, to tell what was changed from what was replaced.
@@ -98,8 +105,14 @@ class Memory:
                     if id(value) not in seen:
                         seen.add(id(value))
                         yield here, holder, value
-                elif not callable(value) or len(here) >= _DEPTH:
+                elif self._counts(here) and (not callable(value) or len(here) >= _DEPTH):
                     yield here, holder, value
+
+    def _counts(self, path: tuple[str, ...]) -> bool:
+        """Tell whether what lies at a path is memory even if it is no generator."""
+        # What all instances share, and what a module holds, belongs to more than this pipeline:
+        # another one in the same process must not find it changed by a state that is loaded.
+        return not (self.only_generators or any(name.startswith(_SHARED) for name in path))
 
     def _look(self, obj: Any, objects: dict[Any, Any] | None = None) -> dict[Any, JSON]:
         found = {}
@@ -150,7 +163,8 @@ class Memory:
                 raise StateError(
                     f"{_class_of(obj)} keeps {name!r} ({value['type']}) between calls, which "
                     f"cannot be written as plain JSON; give the class `{save}()` and "
-                    f"`{load}(state)` methods, or pickle the epoch iterator instead"
+                    f"`{load}(state)` methods; declare `elementwise` where it does not change "
+                    "what comes out (a cache, a log); or pickle the epoch iterator instead"
                 )
             if there is not None and not kept:
                 first = next(

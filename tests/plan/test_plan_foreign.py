@@ -10,6 +10,7 @@ from fuel.exceptions import IteratorInvalidatedError, StateError
 from fuel.iterator import DataIterator
 from fuel.schemes import (
     IterationScheme,
+    PermutedScheme,
     SequentialExampleScheme,
     SequentialScheme,
     ShuffledExampleScheme,
@@ -328,19 +329,51 @@ def test_an_override_ends_what_its_base_declared():
     assert "elementwise: can be evaluated" not in Impure(batches()).explain()
 
 
-def test_the_memory_of_a_users_dataset_is_resumed():
-    class Growing(IndexableDataset):
+def test_the_generator_of_a_users_dataset_is_resumed():
+    class Noisier(IndexableDataset):
         def __init__(self):
             super().__init__({"x": numpy.arange(5)})
-            self.calls = 0
+            self.rng = numpy.random.RandomState(1)
 
         def get_data(self, state=None, request=None):
-            self.calls += 1
-            return tuple(column + self.calls for column in super().get_data(state, request))
+            return tuple(column + self.rng.uniform() for column in super().get_data(state, request))
 
     assert_resumes_everywhere(
-        lambda: DataStream(Growing(), iteration_scheme=SequentialScheme(5, 2))
+        lambda: DataStream(Noisier(), iteration_scheme=SequentialScheme(5, 2))
     )
+
+
+def test_what_a_dataset_counts_or_keeps_at_hand_is_left_alone():
+    calls = []
+
+    class Keeping(IndexableDataset):
+        shared = 0
+
+        def __init__(self):
+            super().__init__({"x": numpy.arange(50)})
+            self.calls = 0
+            self.kept = {}
+
+        def get_data(self, state=None, request=None):
+            calls.append(request)
+            type(self).shared += 1
+            self.calls += 1
+            self.kept[tuple(request)] = object()
+            return super().get_data(state, request)
+
+    def make():
+        return DataStream(Keeping(), iteration_scheme=PermutedScheme(50, 2, seed=1))
+
+    iterator = make().get_epoch_iterator()
+    for _ in range(20):
+        next(iterator)
+    state = iterator.state_dict()
+    resumed = make()
+    other = resumed.get_epoch_iterator()
+    other.load_state_dict(state)
+    assert (len(calls), Keeping.shared, resumed.dataset.calls) == (20, 20, 0)
+    numpy.testing.assert_array_equal(next(other)[0], next(iterator)[0])
+    assert (Keeping.shared, resumed.dataset.calls) == (22, 1)
 
 
 def test_a_users_scheme_with_a_generator_is_resumed():
