@@ -26,12 +26,15 @@ class StreamContract:
         keeps its place on itself.
     max_state_bytes : int or None
         Largest size of a saved state. Default 2048; None for no limit (a legacy generator).
+    start_epochs : tuple of int
+        The epochs that are interrupted. Default the first and the second.
 
     """
 
     new_process = True
     independent = True
     max_state_bytes: int | None = 2048
+    start_epochs: tuple[int, ...] = (0, 1)
 
     def make_stream(self) -> Any:
         """Return a new pipeline, the same each time (override)."""
@@ -42,6 +45,7 @@ class StreamContract:
             self.make_stream,
             new_process=self.new_process,
             max_state_bytes=self.max_state_bytes,
+            start_epochs=self.start_epochs,
         )
 
     def test_check_pipeline_finds_nothing(self) -> None:

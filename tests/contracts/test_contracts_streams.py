@@ -201,6 +201,8 @@ class TestEveryStream(StreamContract):
         folder.mkdir(exist_ok=True)
         self.make_stream = lambda: MAKERS[name](folder)
         self.max_state_bytes = None if name in LEGACY else 2048
+        # Every continuation starts a process of its own there.
+        self.start_epochs = (1,) if "MultiProcessing" in name else (0, 1)
         # A legacy generator is one: a stream begun again in an epoch draws from it in turn.
         self.independent = name != "Merge, cycle, shuffled"
 
