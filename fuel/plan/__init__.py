@@ -11,6 +11,7 @@ epoch iterator runs on it.
 - `fuel.plan._foreign`, `_given`: steps that users wrote the old way;
 - `fuel.plan._memory`: what users' steps remember between calls;
 - `fuel.plan._run`: one epoch of a whole chain: started, positioned, described, resumed;
+- `fuel.plan._upcoming`: what the next epoch of a chain will start from;
 - `fuel.plan._explain`: the plan as text.
 
 Steps are known here only by what they offer (``_make_cursor``, ``apply``, ``elementwise``); the

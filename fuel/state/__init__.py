@@ -1,7 +1,8 @@
 """How a position is written down: plain JSON, with a fingerprint of the pipeline it belongs to.
 
-- `fuel.state._generators`: NumPy's generators as JSON;
-- `fuel.state.hidden`: what users' own objects remember between calls;
+- `fuel.state._generators`: random generators as JSON;
+- `fuel.state.hidden`: what users' own objects remember between calls, with the places where it
+  may be (`_places`) and the values that may be there (`_values`);
 - `fuel.state._envelope`: the document around a position, its version, checksum and refusals.
 
 Who holds which position is not here: that is `fuel.plan`.
