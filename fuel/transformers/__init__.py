@@ -10,7 +10,13 @@
 ``_merging``              `Merge`
 ``_sources``              `Rename`, `FilterSources`
 ``_parallel``             `MultiProcessing`, `BackgroundProcess`
-``sequences``             ``Window``, ``NGrams``
+``_ahead``                a pass that runs in another process
+``_checks``               what transformers ask of their arguments
+``_functions``            what is known of a function that a user hands over
+``_holding``              how passes that hold items are described
+``_stacking``             one collection from several examples
+``_totals``               how many batches come out
+``sequences``             `Window`, `NGrams`
 ``defaults``              recipes for datasets
 ========================  ==================================================================
 

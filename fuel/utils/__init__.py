@@ -8,7 +8,8 @@
 `fuel.utils._compat`      `remember_cwd`, `buffer_`, warnings about age
 `fuel.utils._overrides`   who wrote a method, this package or a user
 `fuel.utils._process`     child processes that run our own entry point (with `_child`, which runs
-                          in them, `_channel`, the messages, and `_failure`, the exceptions)
+                          in them, `_launch`, starting and ending, `_channel`, the messages,
+                          and `_failure`, the exceptions)
 `fuel.utils._progress`    progress bars
 `fuel.utils.cache`        copies of data files on a local disk
 `fuel.utils.lock`         locks between processes
