@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -133,14 +134,45 @@ def uninterrupted() -> Iterator[None]:
     Here, so that a process that was started is known before anything can be raised. In the
     process, because a blocked signal stays blocked until it has chosen to ignore it.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    with _noted_only():
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _noted_only() -> Iterator[None]:
+    """Note Ctrl-C, and pass it on at the end, if this is the thread that handles it.
+
+    Blocking it here is not enough: the system hands it to any thread that does not block it, such
+    as one of a library for linear algebra, and Python handles it in the main thread all the same.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    # A handler that was not set from Python could not be put back.
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or handler is None
+        or handler == signal.SIG_IGN
+    ):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    noted: list[int] = []
+    try:
+        signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    except ValueError:  # the main thread of an embedded interpreter
+        yield
+        return
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 class _Descriptor:
