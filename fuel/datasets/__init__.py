@@ -15,8 +15,8 @@ afterwards (`fuel.transformers`).
 `fuel.datasets.digits`
 ========================  =====================================================================
 
-In private modules: the classes of `base` (``_dataset``, ``_iterable``, ``_indexable``), the forms of
-requests (``_requests``) and what examples look like (``_specs``); the classes of `hdf5` (``_h5py``,
+In private modules: the classes of `base` (``_dataset``, ``_iterable``, ``_indexable``), the forms
+of requests (``_requests``) and what examples look like (``_specs``); the classes of `hdf5` (``_h5py``,
 ``_pytables``) with what they stand on, open files (``_h5_handles``), what is in them
 (``_h5_layout``, ``_splits``), reading rows (``_h5_read``) and lazy attributes (``_h5_attributes``).
 
