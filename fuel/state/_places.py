@@ -2,7 +2,8 @@
 
 Attributes and slots; data attributes of its classes; closures, defaults and attributes of
 functions, and the globals that they assign, draw from or change; what partials and bound methods
-hold. How what is found there is written down is in `fuel.state._values`.
+hold. A variable around a function that it only writes to is none (`fuel.state._writes`). How what
+is found there is written down is in `fuel.state._values`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy
 
 from fuel.state._generators import is_generator
 from fuel.state._values import CONTAINERS, Shape, is_python, slots
+from fuel.state._writes import only_written
 
 __all__ = ["assign", "fields", "followed", "is_users", "remove"]
 
@@ -118,7 +120,7 @@ def fields(obj: Any, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, 
 def _of_function(function: Any) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
-            if name != "__class__":
+            if name != "__class__" and not only_written(function, name, cell.cell_contents):
                 yield f"<closure {name}>", cell.cell_contents
         except ValueError:  # the cell is empty: the variable is not assigned yet
             continue

@@ -12,7 +12,8 @@ first, and comparing later:
   a state that silently left it out would resume to other data.
 
 In class attributes and module globals, which other pipelines share, only generators are looked
-for. Not seen: the memory of extension types that do not pickle, and of libraries.
+for. A variable around a function that it only writes to, a log or a count, is left alone too. Not
+seen: the memory of extension types that do not pickle, and of libraries.
 """
 
 from __future__ import annotations
