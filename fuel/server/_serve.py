@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fuel.transport.sockets import send_arrays, send_error
 from fuel.typing import StreamLike
+from fuel.utils._ports import check_port
 
 if TYPE_CHECKING:
     import zmq
@@ -53,6 +54,8 @@ def start_server(
     ------
     KeyboardInterrupt
         On Ctrl-C, after the socket was closed.
+    ValueError
+        If `port` is no TCP port.
     zmq.ZMQError
         If the port is taken or the address is not one of this machine.
     Exception
@@ -65,6 +68,7 @@ def start_server(
     """
     import zmq
 
+    check_port(port, lowest=0)
     context = zmq.Context()
     socket: zmq.Socket[bytes] = context.socket(zmq.PUSH)
     try:

@@ -6,6 +6,7 @@ The server is in `fuel.server`, the form of the messages in `fuel.transport.sock
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import time
 import weakref
@@ -16,6 +17,7 @@ from fuel.plan import Context, Cursor
 from fuel.streams._base import AbstractDataStream
 from fuel.transport.sockets import recv_arrays
 from fuel.typing import JSON
+from fuel.utils._ports import check_port
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -58,6 +60,11 @@ class ServerDataStream(AbstractDataStream):
     sources, host, port, hwm, timeout
         As given.
 
+    Raises
+    ------
+    ValueError
+        If `port` is no TCP port, or `timeout` no positive number.
+
     Notes
     -----
     The connection is made when the first item is asked for. Each client of a server gets a part
@@ -84,8 +91,10 @@ class ServerDataStream(AbstractDataStream):
         **kwargs: Any,
     ) -> None:
         super().__init__(axis_labels=axis_labels, **kwargs)
-        if not timeout > 0 or math.isinf(timeout):
+        given: Any = timeout
+        if not isinstance(given, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"`timeout` must be a positive number of seconds, got {timeout!r}")
+        check_port(port)
         self.sources = sources
         self.produces_examples = produces_examples
         self.host = host

@@ -33,7 +33,9 @@ _MAX_AXES = 64
 _MAX_NESTING = 16
 
 #: A dtype without fields: byte order, kind, size in bytes (characters for U), unit of time.
-_DTYPE = re.compile(r"[<>|=](?:[biufcSUV][0-9]{1,10}|[mM]8(?:\[[0-9]{0,9}[A-Za-z]{1,7}\])?)")
+_DTYPE = re.compile(
+    r"[<>|=](?:[biufcSUV][0-9]{1,10}|[mM]8(?:\[(?:[1-9][0-9]{0,8})?[A-Za-z]{1,7}\])?)"
+)
 
 #: The kinds of dtype that hold plain elements.
 _KINDS = "biufcmMSUV"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fuel.exceptions import WorkerError
+from fuel.utils._ports import check_port
 from fuel.utils._process import ChildProcess
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def producer_consumer(
     WorkerError
         If the producer died, or returned while the consumer waits for more.
     ValueError
-        If `addr` cannot be reached from another process.
+        If `addr` cannot be reached from another process, or `port` is no TCP port.
 
     Notes
     -----
@@ -87,6 +88,8 @@ def producer_consumer(
         raise ValueError(
             f"`addr` must be reachable from another process, got {addr!r}; use tcp://127.0.0.1"
         )
+    if port is not None:
+        check_port(port)
     token = secrets.token_bytes(32)
     own_context = None if context is not None else zmq.Context()
     socket = _watched_socket_class()(context or own_context, zmq.PULL)

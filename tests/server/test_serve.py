@@ -305,7 +305,7 @@ def test_arguments_are_those_of_the_original_and_checked():
         with pytest.raises(ValueError, match="timeout"):
             ServerDataStream(("a",), True, timeout=timeout)
     with pytest.raises(ServerUnavailableError, match="no address"):
-        ServerDataStream(("a",), True, host="no host at all", port=-5).get_data()
+        ServerDataStream(("a",), True, host="no host at all").get_data()
 
 
 def test_what_is_no_message_is_a_transport_error(client):

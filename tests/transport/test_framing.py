@@ -147,6 +147,7 @@ def nested(depth):
         {"0": GOOD},
         [],
         [GOOD, GOOD],
+        header(descr="<m8[0s]", shape=[1]),
         [None],
         [[]],
         [{}],

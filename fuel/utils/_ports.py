@@ -1,0 +1,37 @@
+"""Which numbers are TCP ports."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+__all__ = ["check_port"]
+
+_HIGHEST_PORT = 2**16 - 1
+
+
+def check_port(port: Any, lowest: int = 1) -> None:
+    """Refuse what is no TCP port: ZeroMQ takes larger numbers, and uses another port then.
+
+    Parameters
+    ----------
+    port : int
+        What a user gave. A text of digits is fine.
+    lowest : int, default 1
+        The lowest number allowed; 0 stands for any free port where one listens.
+
+    Raises
+    ------
+    ValueError
+        If it is no number of a port.
+
+    """
+    try:
+        number = int(port) if isinstance(port, str) else operator.index(port)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(port, bool) or not lowest <= number <= _HIGHEST_PORT:
+        raise ValueError(
+            f"`port` must be a TCP port, an integer from {lowest} to {_HIGHEST_PORT}, got "
+            f"{port!r:.80}; choose one above 1023 that no other program uses"
+        )
