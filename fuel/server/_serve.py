@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fuel.transport.sockets import send_arrays, send_error
 from fuel.typing import StreamLike
-from fuel.utils._ports import check_port
+from fuel.utils._ports import check_hwm, check_port
 
 if TYPE_CHECKING:
     import zmq
@@ -55,7 +55,7 @@ def start_server(
     KeyboardInterrupt
         On Ctrl-C, after the socket was closed.
     ValueError
-        If `port` is no TCP port.
+        If `port` is no TCP port, or `hwm` no number of items.
     zmq.ZMQError
         If the port is taken or the address is not one of this machine.
     Exception
@@ -69,6 +69,7 @@ def start_server(
     import zmq
 
     check_port(port, lowest=0)
+    check_hwm(hwm)
     context = zmq.Context()
     socket: zmq.Socket[bytes] = context.socket(zmq.PUSH)
     try:

@@ -124,6 +124,9 @@ class AbstractDataStream(ABC):
 
     # -- what a step offers to the plan ---------------------------------------------------------
 
+    def _take_over(self, other: Any) -> None:  # noqa: B027
+        """Take what cannot be copied from the copy of this stream that is not used any more."""
+
     def _make_cursor(self, start: Start) -> Cursor:
         """Return a new pass of this step."""
         raise NotImplementedError(

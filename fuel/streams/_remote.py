@@ -17,7 +17,7 @@ from fuel.plan import Context, Cursor
 from fuel.streams._base import AbstractDataStream
 from fuel.transport.sockets import recv_arrays
 from fuel.typing import JSON
-from fuel.utils._ports import check_port
+from fuel.utils._ports import check_hwm, check_port
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -63,7 +63,7 @@ class ServerDataStream(AbstractDataStream):
     Raises
     ------
     ValueError
-        If `port` is no TCP port, or `timeout` no positive number.
+        If `port` is no TCP port, `hwm` no number of items, or `timeout` no positive number.
 
     Notes
     -----
@@ -95,6 +95,7 @@ class ServerDataStream(AbstractDataStream):
         if not isinstance(given, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"`timeout` must be a positive number of seconds, got {timeout!r}")
         check_port(port)
+        check_hwm(hwm)
         self.sources = sources
         self.produces_examples = produces_examples
         self.host = host
@@ -173,6 +174,11 @@ class ServerDataStream(AbstractDataStream):
             connection.close()
 
     # -- what it offers to the plan -------------------------------------------------------------
+
+    def _take_over(self, other: Any) -> None:
+        one, another = ((it.host, it.port, it.hwm) for it in (self, other))
+        if one == another and not self.connected:
+            self._connection, other._connection = other._connection, None
 
     def _make_cursor(self, start: Start) -> Cursor:
         return _RemoteCursor(start, self)

@@ -23,6 +23,7 @@ from fuel.exceptions import StateError, WorkerError
 from fuel.plan import Context, Cursor, Draws, SourceCursor, _memory, step_names, walk
 from fuel.plan._foreign import NeedsReplay, OpaqueCursor
 from fuel.rng import GeneratorPool
+from fuel.streams._base import AbstractDataStream
 from fuel.typing import JSON
 from fuel.utils._channel import ChannelClosed, dumps
 from fuel.utils._failure import pack_failure, unpack_failure
@@ -323,8 +324,16 @@ def run_ahead(channel: Channel, work: Any) -> None:
         while True:
             kind, content = channel.recv()
             if kind == "work":  # anything else is a grant that came too late to be used
+                _pass_on(work[1], content[1])
                 work = content
                 break
+
+
+def _pass_on(before: Any, after: Any) -> None:
+    """Let the streams of a new pass take over connections, with the items that wait in them."""
+    for old, new in zip(walk(before), walk(after), strict=False):
+        if isinstance(new, AbstractDataStream) and type(old) is type(new):
+            new._take_over(old)
 
 
 def _run_one(channel: Channel, sender: _Sender, cursor: Any, stream: Any, window: int) -> None:

@@ -63,7 +63,8 @@ class MultiProcessing(Transformer):
     The copy of the stream in the other process is made at the start of each epoch, so that
     changes made here between epochs count; a stream that holds its data in memory sends it each
     time. What users' steps remember from item to item (counters, generators, small arrays) is
-    brought back with each item, as if they had run here.
+    brought back with each item, as if they had run here; a list or number around a function that
+    it only writes to stays there.
 
     An exception of the stream is raised here with its type, and with the traceback of the other
     process as its cause. If the other process dies, `fuel.exceptions.WorkerError` says how; the

@@ -60,6 +60,12 @@ def send_arrays(
         return
     if arrays is None:
         raise TransportError("there are no arrays to send, got None; use stop=True for the mark")
+    if isinstance(arrays, (str, bytes, dict)) or not hasattr(arrays, "__iter__"):
+        # The letters of a text, or the names in a dict, would be sent as arrays.
+        raise TransportError(
+            f"what is sent must be a list or tuple of arrays, got a {type(arrays).__name__}; put "
+            "a single array into a tuple, and send the values of a dict in the order of the sources"
+        )
     headers, buffers = encode_arrays(arrays)
     socket.send_multipart([json.dumps(headers).encode(), *buffers])
 

@@ -1,11 +1,11 @@
-"""Which numbers are TCP ports."""
+"""Which numbers are TCP ports, and bounds of the queues behind them."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
-__all__ = ["check_port"]
+__all__ = ["check_hwm", "check_port"]
 
 _HIGHEST_PORT = 2**16 - 1
 
@@ -34,4 +34,25 @@ def check_port(port: Any, lowest: int = 1) -> None:
         raise ValueError(
             f"`port` must be a TCP port, an integer from {lowest} to {_HIGHEST_PORT}, got "
             f"{port!r:.80}; choose one above 1023 that no other program uses"
+        )
+
+
+def check_hwm(hwm: Any) -> None:
+    """Refuse what is no number of items that may wait.
+
+    Parameters
+    ----------
+    hwm : int
+        What a user gave.
+
+    Raises
+    ------
+    ValueError
+        If it is no integer of 0 or more that fits a C int.
+
+    """
+    if isinstance(hwm, bool) or not hasattr(hwm, "__index__") or not 0 <= hwm < 2**31:
+        raise ValueError(
+            f"`hwm` must be an integer of 0 or more, got {hwm!r:.80}; it is the number of items "
+            "that may wait (0: any number)"
         )

@@ -23,7 +23,7 @@ from fuel.exceptions import ServerUnavailableError, StateError, TransportError, 
 from fuel.schemes import SequentialScheme
 from fuel.server import start_server
 from fuel.streams import DataStream, ServerDataStream
-from fuel.transformers import Mapping
+from fuel.transformers import Mapping, MultiProcessing
 from fuel.utils._process import ChildProcess
 
 TIMEOUT = 30.0
@@ -365,3 +365,12 @@ def test_two_threads_may_each_have_a_client(running, client):
     for thread in threads:
         thread.join(TIMEOUT)
     assert counts == [2] * 40
+
+
+def test_a_client_in_another_process_keeps_its_connection_from_epoch_to_epoch(server):
+    _, port, _ = server(source())
+    remote = ServerDataStream(SOURCES, False, port=port, timeout=TIMEOUT)
+    with MultiProcessing(remote, 2) as stream:
+        for _ in range(4):
+            targets = [batch[1].tolist() for batch in stream.get_epoch_iterator()]
+            assert targets == [[0, 1, 2], [3, 4, 5], [6]]

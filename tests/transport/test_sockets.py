@@ -42,6 +42,14 @@ def test_arrays_arrive_as_they_left(pair):
         assert one.flags.writeable
 
 
+@pytest.mark.parametrize("arrays", ["abc", b"abc", {"a": numpy.ones(2)}, 5])
+def test_what_is_no_sequence_of_arrays_is_refused(pair, arrays):
+    push, pull = pair
+    with pytest.raises(TransportError, match="list or tuple of arrays"):
+        send_arrays(push, arrays)
+    assert not pull.poll(0)
+
+
 def test_no_arrays_are_a_whole_message(pair):
     push, pull = pair
     send_arrays(push, [])

@@ -37,3 +37,11 @@ def test_any_free_port_is_for_those_who_listen():
 def test_what_is_no_time_to_wait_is_refused(timeout):
     with pytest.raises(ValueError, match="timeout"):
         ServerDataStream(("x",), True, timeout=timeout)
+
+
+@pytest.mark.parametrize("hwm", [-1, "a", None, 1.5, True, 2**31])
+def test_what_is_no_number_of_items_is_refused(hwm):
+    with pytest.raises(ValueError, match="hwm"):
+        ServerDataStream(("x",), True, hwm=hwm)
+    with pytest.raises(ValueError, match="hwm"):
+        start_server(None, port=0, hwm=hwm)
