@@ -16,9 +16,9 @@ afterwards (`fuel.transformers`).
 ========================  =====================================================================
 
 In private modules: the classes of `base` (``_dataset``, ``_iterable``, ``_indexable``), the forms
-of requests (``_requests``) and what examples look like (``_specs``); the classes of `hdf5` (``_h5py``,
-``_pytables``) with what they stand on, open files (``_h5_handles``), what is in them
-(``_h5_layout``, ``_splits``), reading rows (``_h5_read``) and lazy attributes (``_h5_attributes``).
+of requests (``_requests``) and what examples look like (``_specs``); the classes of `hdf5`
+(``_h5py``, ``_pytables``) with what they stand on: open files (``_h5_handles``), what is in them
+(``_h5_layout``, ``_splits``), reading rows (``_h5_read``), lazy attributes (``_h5_attributes``).
 
 Names are looked up when they are first used, so that ``from fuel.datasets import Dataset`` loads
 neither h5py nor any built-in data set.
