@@ -90,6 +90,8 @@ def _add_options(subparser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _convert(arguments: list[str]) -> int:
+    # Asked first: where the directory is gone, some versions of Python cannot even import NumPy.
+    _common.working_directory()
     from fuel.converters import all_converters
 
     parser = _common.make_parser(

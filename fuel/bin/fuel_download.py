@@ -63,6 +63,8 @@ def _add_options(subparser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _download(arguments: list[str]) -> int:
+    # Asked first: where the directory is gone, some versions of Python cannot even import NumPy.
+    _common.working_directory()
     from fuel.downloaders import all_downloaders
 
     parser = _common.make_parser(
