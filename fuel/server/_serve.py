@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fuel.transport.sockets import send_arrays, send_error
 from fuel.typing import StreamLike
-from fuel.utils._ports import check_hwm, check_port
+from fuel.utils._ports import check_host, check_hwm, check_port
 
 if TYPE_CHECKING:
     import zmq
@@ -55,7 +55,8 @@ def start_server(
     KeyboardInterrupt
         On Ctrl-C, after the socket was closed.
     ValueError
-        If `port` is no TCP port, or `hwm` no number of items.
+        If `data_stream` is no stream, `host` no address, `port` no TCP port, or `hwm` no number
+        of items.
     zmq.ZMQError
         If the port is taken or the address is not one of this machine.
     Exception
@@ -68,8 +69,14 @@ def start_server(
     """
     import zmq
 
+    check_host(host)
     check_port(port, lowest=0)
     check_hwm(hwm)
+    if not hasattr(data_stream, "get_epoch_iterator"):
+        raise ValueError(
+            f"`data_stream` must be a stream, got {data_stream!r:.80}; make one of a dataset with "
+            "DataStream(dataset, iteration_scheme=...)"
+        )
     context = zmq.Context()
     socket: zmq.Socket[bytes] = context.socket(zmq.PUSH)
     try:

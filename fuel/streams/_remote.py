@@ -17,7 +17,7 @@ from fuel.plan import Context, Cursor
 from fuel.streams._base import AbstractDataStream
 from fuel.transport.sockets import recv_arrays
 from fuel.typing import JSON
-from fuel.utils._ports import check_hwm, check_port
+from fuel.utils._ports import check_host, check_hwm, check_port
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -94,6 +94,7 @@ class ServerDataStream(AbstractDataStream):
         given: Any = timeout
         if not isinstance(given, numbers.Real) or not 0 < timeout < math.inf:
             raise ValueError(f"`timeout` must be a positive number of seconds, got {timeout!r}")
+        check_host(host)
         check_port(port)
         check_hwm(hwm)
         self.sources = sources

@@ -1,13 +1,34 @@
-"""Which numbers are TCP ports, and bounds of the queues behind them."""
+"""What hosts and TCP ports look like, and bounds of the queues behind them."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
-__all__ = ["check_hwm", "check_port"]
+__all__ = ["check_host", "check_hwm", "check_port"]
 
 _HIGHEST_PORT = 2**16 - 1
+
+
+def check_host(host: Any) -> None:
+    """Refuse what cannot be the name or the address of a machine.
+
+    Parameters
+    ----------
+    host : str
+        What a user gave.
+
+    Raises
+    ------
+    ValueError
+        If it is no text, or an empty one.
+
+    """
+    if not isinstance(host, str) or not host.strip():
+        raise ValueError(
+            f"`host` must be the name or address of a machine, got {host!r:.80}; for this one, "
+            "leave it out"
+        )
 
 
 def check_port(port: Any, lowest: int = 1) -> None:

@@ -45,3 +45,16 @@ def test_what_is_no_number_of_items_is_refused(hwm):
         ServerDataStream(("x",), True, hwm=hwm)
     with pytest.raises(ValueError, match="hwm"):
         start_server(None, port=0, hwm=hwm)
+
+
+@pytest.mark.parametrize("host", [None, "", " ", 127001])
+def test_what_is_no_host_is_refused(host):
+    with pytest.raises(ValueError, match="`host` must be the name or address"):
+        ServerDataStream(("x",), True, host=host)
+    with pytest.raises(ValueError, match="`host` must be the name or address"):
+        start_server(None, host=host)
+
+
+def test_only_streams_are_served():
+    with pytest.raises(ValueError, match="`data_stream` must be a stream, got None"):
+        start_server(None, port=0)
