@@ -8,10 +8,19 @@ import h5py
 import numpy
 import pytest
 
+import fuel.datasets
 from fuel.config_parser import config
 from fuel.converters.digits import convert_digits
 from fuel.converters.iris import convert_iris
-from fuel.datasets import Digits, H5PYDataset, IndexableDataset, Iris, IterableDataset, TextFile
+from fuel.datasets import (
+    Digits,
+    H5PYDataset,
+    IndexableDataset,
+    Iris,
+    IterableDataset,
+    OneBillionWord,
+    TextFile,
+)
 from fuel.datasets.hdf5 import PytablesDataset
 from fuel.datasets.toy import Spiral, SwissRoll
 from fuel.downloaders.packaged import take_packaged
@@ -71,6 +80,15 @@ def text(folder):
     return TextFile([str(path)], dictionary)
 
 
+def one_billion_words(folder):
+    where = folder / "1-billion-word" / "heldout-monolingual.tokenized.shuffled"
+    if not where.exists():
+        where.mkdir(parents=True)
+        (where / "news.en.heldout-00000-of-00050").write_text("a b\nb b a\na\nc\n")
+    dictionary = {"<S>": 0, "</S>": 1, "<UNK>": 2, "a": 3, "b": 4}
+    return OneBillionWord("heldout", [0], dictionary)
+
+
 def built_in(folder, name, convert):
     if not (folder / f"{name}.hdf5").exists():
         take_packaged(MANIFESTS[name], str(folder))
@@ -97,6 +115,7 @@ MAKERS = {
     "plain HDF5": lambda folder: H5PYDataset(plain_hdf5(folder)),
     "PyTables": lambda folder: PytablesDataset(tables_file(folder), ("x", "y")),
     "text": text,
+    "one billion words": one_billion_words,
     "spiral": lambda folder: Spiral(num_examples=6),
     "swiss roll": lambda folder: SwissRoll(num_examples=6),
     "iris": lambda folder: built_in(folder, "iris", convert_iris) or Iris(("all",)),
@@ -117,6 +136,13 @@ class TestEveryDataset(DatasetContract):
         folder = tmp_path_factory.getbasetemp() / "contract-datasets"
         folder.mkdir(exist_ok=True)
         self.make_dataset = lambda: MAKERS[name](folder)
-        self.indexable = name not in ("iterable", "text")
+        self.indexable = name not in ("iterable", "text", "one billion words")
         with config.override(data_path=[str(folder)]):
             yield
+
+
+def test_every_public_dataset_is_under_the_suite(tmp_path):
+    with config.override(data_path=[str(tmp_path)]):
+        made = {type(make(tmp_path)) for make in MAKERS.values()}
+    public = {getattr(fuel.datasets, name) for name in fuel.datasets.__all__}
+    assert public - {fuel.datasets.Dataset} <= made
