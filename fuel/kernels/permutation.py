@@ -69,7 +69,7 @@ LARGEST = 1 << 62
 
 # Chosen by measurement. Over all orders of 2 to 6 examples a chi-square test with 2**20 keys sees
 # a deviation with 16 rounds, and a tenth of what it could see with 24. For 1024 and more examples
-# the deviation is beyond any test after 12, which cost half as much (35 ns an index).
+# the deviation is beyond any test after 12, which cost half as much.
 _ROUNDS_FOR_FEW = 24
 _ROUNDS = 12
 _FEW = 1024
