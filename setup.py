@@ -9,6 +9,14 @@ Environment variables read while building:
 
 ``FUEL_REQUIRE_EXTENSIONS=1``
     an extension that cannot be built is an error, not a note;
+``FUEL_REQUIRE_JPEG=1``
+    the same for the JPEG decoder, which needs the headers of libjpeg-turbo (Debian, Ubuntu:
+    ``libjpeg62-turbo-dev`` or ``libjpeg-turbo8-dev``; Fedora: ``libjpeg-turbo-devel``; macOS:
+    ``brew install jpeg-turbo``; Windows: ``vcpkg install libjpeg-turbo``); without them images are
+    decoded by other means;
+``FUEL_JPEG_ROOT``
+    where these headers and the library are, if not where the compiler looks: a folder with
+    ``include`` and ``lib``;
 ``FUEL_CYTHON_DEBUG=1``
     bounds checks and line tracing stay in, to run the test suite against checked kernels.
 """
@@ -17,13 +25,19 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import sys
+import tempfile
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 REQUIRED = os.environ.get("FUEL_REQUIRE_EXTENSIONS", "") not in ("", "0")
+REQUIRED_JPEG = os.environ.get("FUEL_REQUIRE_JPEG", "") not in ("", "0")
 DEBUG = os.environ.get("FUEL_CYTHON_DEBUG", "") not in ("", "0")
+
+#: The one extension that needs a library, which not every machine has.
+JPEG = "fuel.kernels._jpeg"
 
 # The doors in front of the kernels check shapes, dtypes and bounds, so the kernels need not.
 DIRECTIVES = {
@@ -44,22 +58,48 @@ MSVC_FLAGS = ["/O2", "/fp:precise"]
 
 def extensions() -> list[Extension]:
     """One extension for each ``fuel/kernels/_*.pyx``."""
-    sources = sorted(glob.glob("fuel/kernels/_*.pyx"))
-    return [
-        Extension(
-            os.path.splitext(source)[0].replace(os.sep, ".").replace("/", "."),
+    import numpy
+
+    shared = sorted(glob.glob("fuel/kernels/*.h") + glob.glob("fuel/kernels/*.pxd"))
+    found = []
+    for source in sorted(glob.glob("fuel/kernels/_*.pyx")):
+        name = os.path.splitext(source)[0].replace(os.sep, ".").replace("/", ".")
+        extension = Extension(
+            name,
             [source.replace(os.sep, "/")],
+            depends=[path.replace(os.sep, "/") for path in shared],
+            include_dirs=["fuel/kernels", numpy.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             optional=not REQUIRED,
         )
-        for source in sources
-    ]
+        if name == JPEG:
+            root = os.environ.get("FUEL_JPEG_ROOT", "")
+            if root:
+                extension.include_dirs.append(os.path.join(root, "include"))
+                extension.library_dirs = [os.path.join(root, "lib")]
+            extension.libraries = ["jpeg"]
+            extension.optional = not REQUIRED_JPEG
+        found.append(extension)
+    return found
 
 
 class BuildKernels(build_ext):
     """Translates and compiles each kernel; without success it says what will be used instead."""
 
+    user_options = [
+        *build_ext.user_options,
+        ("only=", None, "names of the kernels to build, separated by commas; default: all"),
+    ]
+
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        self.only: str | None = None
+
     def finalize_options(self) -> None:
         super().finalize_options()
+        if self.only is not None:
+            wanted = {f"fuel.kernels._{name.strip().lstrip('_')}" for name in self.only.split(",")}
+            self.extensions = [ext for ext in self.extensions if ext.name in wanted]
         # Time stamps do not see a change of directives or flags, and the kernels are small.
         self.force = True
 
@@ -71,6 +111,8 @@ class BuildKernels(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         try:
+            if ext.name == JPEG:
+                self._need_libjpeg(ext)
             self._translate(ext)
             flags = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
             ext.extra_compile_args = list(flags)
@@ -91,8 +133,38 @@ class BuildKernels(build_ext):
         )
         ext.sources = translated.sources
 
+    def _need_libjpeg(self, ext: Extension) -> None:
+        """Try the library before the decoder: what a compiler says of it helps nobody."""
+        probe = (
+            "#include <stdio.h>\n#include <jpeglib.h>\n"
+            "#ifndef LIBJPEG_TURBO_VERSION\n#error not libjpeg-turbo\n#endif\n"
+            "int main(void) { struct jpeg_decompress_struct d; (void)d;\n"
+            "jpeg_crop_scanline(&d, 0, 0); return 0; }\n"
+        )
+        folder = tempfile.mkdtemp()
+        try:
+            path = os.path.join(folder, "probe.c")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(probe)
+            objects = self.compiler.compile(
+                [path], output_dir=folder, include_dirs=ext.include_dirs
+            )
+            self.compiler.link_executable(
+                objects,
+                "probe",
+                output_dir=folder,
+                libraries=ext.libraries,
+                library_dirs=ext.library_dirs,
+            )
+        except Exception as error:
+            raise RuntimeError(
+                "libjpeg-turbo and its headers were not found, see the top of setup.py"
+            ) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def _report(self, name: str, error: Exception) -> None:
-        if REQUIRED:
+        if REQUIRED_JPEG if name == JPEG else REQUIRED:
             raise error
         if self.inplace or self.editable_mode:
             # An extension left by an earlier build is that of other sources.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from fuel.plan._chain import step_names
-from fuel.rng import GeneratorPool
+from fuel.rng import GeneratorPool, philox_key
 from fuel.typing import JSON
 
 __all__ = ["Context", "Draws"]
@@ -30,10 +30,11 @@ class Draws:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._pools: dict[int, GeneratorPool] = {}
+        self._keys: dict[int, tuple[int, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # Pools are keyed by identity and can be made again.
-        return {"_stream": self._stream, "_pools": {}}
+        return {"_stream": self._stream, "_pools": {}, "_keys": {}}
 
     def pool(self, step: Any) -> GeneratorPool:
         """Return the generators of a step.
@@ -51,11 +52,35 @@ class Draws:
         """
         pool = self._pools.get(id(step))
         if pool is None:
-            name = step_names(self._stream).get(id(step))
-            if name is None:
-                name = step_names(step)[id(step)]
-            pool = self._pools[id(step)] = GeneratorPool(step._effective_seed(), name)
+            pool = GeneratorPool(step._effective_seed(), self._name(step))
+            self._pools[id(step)] = pool
         return pool
+
+    def key(self, step: Any, epoch: int) -> Any:
+        """Return the key of a step's draws in an epoch.
+
+        Parameters
+        ----------
+        step : stream
+            A step of the chain.
+        epoch : int
+            Number of the epoch.
+
+        Returns
+        -------
+        numpy.ndarray, shape (2,), dtype uint64
+            For `fuel.kernels.draws.bits`.
+
+        """
+        known = self._keys.get(id(step))
+        if known is None or known[0] != epoch:
+            known = epoch, philox_key(step._effective_seed(), epoch, self._name(step))
+            self._keys[id(step)] = known
+        return known[1]
+
+    def _name(self, step: Any) -> str:
+        name = step_names(self._stream).get(id(step))
+        return step_names(step)[id(step)] if name is None else name
 
 
 class Context:
@@ -280,6 +305,51 @@ class Context:
             draws = self.draws = Draws(step)
         ordinal, number = self.address(index)
         return draws.pool(step).rng(self.epoch, ordinal, number)
+
+    def bits(self, step: Any, count: int, size: int | None = None) -> Any:
+        """Return raw draws for a step.
+
+        They are what the generators of `rng` draw from: row i of a batch are the first raw draws
+        of ``rng(step, i)``.
+
+        Parameters
+        ----------
+        step : stream
+            The step that draws.
+        count : int
+            How many draws of 64 bits for each example.
+        size : int, optional
+            The number of examples in the batch; None for an item that is one example.
+
+        Returns
+        -------
+        numpy.ndarray, shape (count,) or (size, count), dtype uint64
+            Depends on the seed, the name of the step, the epoch and the ordinals alone.
+
+        """
+        from fuel.kernels.draws import bits as raw_bits
+
+        draws = self.draws
+        if draws is None:
+            draws = self.draws = Draws(step)
+        key = draws.key(step, self.epoch)
+        if size is None:
+            ordinal, number = self.address()
+            ordinals = numpy.array([ordinal], dtype=numpy.int64)
+            numbers = numpy.array([number], dtype=numpy.uint64) if number else None
+            return raw_bits(key, ordinals, numbers, count)[0]
+        if self._ordinals is None and self._count is not None and size <= self._count:
+            ordinals = numpy.arange(self._first, self._first + size, dtype=numpy.int64)
+            return raw_bits(key, ordinals, None, count)
+        if self._ordinals is not None and size <= len(self._ordinals):
+            numbers = self.numbers
+            if numbers is not None:
+                numbers = numpy.asarray(numbers, dtype=numpy.uint64)[:size]
+            return raw_bits(key, self._ordinals[:size], numbers, count)
+        addresses = [self.address(index) for index in range(size)]
+        ordinals = numpy.array([ordinal for ordinal, _ in addresses], dtype=numpy.int64)
+        numbers = numpy.array([number for _, number in addresses], dtype=numpy.uint64)
+        return raw_bits(key, ordinals, numbers, count)
 
 
 def _nested(above: int, number: int) -> int:
