@@ -28,6 +28,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from fuel.exceptions import StateMismatchError
 from fuel.schemes._hidden import remember, remembered
@@ -100,6 +101,31 @@ class RequestIterator(ABC):
         """Go to the end of the epoch, as if all requests had been made."""
         for _ in self:
             pass
+
+    def rows(self, count: int) -> NDArray[numpy.int64] | None:
+        """Make the next request, or several for single examples, as a vector of indices.
+
+        The same indices as in the lists that ``next`` returns, without a Python object for each.
+
+        Parameters
+        ----------
+        count : int
+            How many single examples to request; of no meaning where requests are for batches.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,), dtype int64, or None
+            Not to be changed: it may be a part of the order itself. Fewer than `count` at the end
+            of the epoch. None where the indices are not plain integers, or come from elsewhere:
+            nothing was requested then, and ``next`` tells what it would be.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        return None
 
 
 class IterationScheme(ABC):

@@ -11,6 +11,9 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy
+from numpy.typing import NDArray
+
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, LARGEST, VERSION, Permutation
 from fuel.schemes._base import (
@@ -256,6 +259,18 @@ class PermutedBatches(RequestIterator):
         self.position = position + size
         return request
 
+    def rows(self, count: int) -> NDArray[numpy.int64] | None:
+        """Make the next request, as a vector of indices."""
+        if not _counts_up(self._indices):
+            return None
+        position = self.position
+        size = min(self._batch_size, self._order.count - position)
+        if size == 0 or (size < self._batch_size and not self._partial):
+            raise StopIteration
+        found = self._order.block(position, size)
+        self.position = position + size
+        return found
+
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
         self.position = check_place(mark, self._order.count, "of a permutation")
@@ -293,6 +308,18 @@ class PermutedExamples(RequestIterator):
         self.position += 1
         return self._ahead.pop()
 
+    def rows(self, count: int) -> NDArray[numpy.int64] | None:
+        """Make several requests, as a vector of indices."""
+        if not _counts_up(self._indices):
+            return None
+        size = min(count, self._order.count - self.position)
+        if size == 0:
+            raise StopIteration
+        found = self._order.block(self.position, size)
+        self.position += size
+        self._ahead = self._ahead[:-size]
+        return found
+
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
         self.position = check_place(mark, self._order.count, "of a permutation")
@@ -304,3 +331,8 @@ class PermutedExamples(RequestIterator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ahead": []}  # computed again when it is needed
+
+
+def _counts_up(indices: Any) -> bool:
+    """Tell whether an index is its own place."""
+    return isinstance(indices, range) and indices.start == 0 and indices.step == 1

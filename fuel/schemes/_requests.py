@@ -28,9 +28,15 @@ __all__ = [
     "SequenceExamples",
     "batches",
     "examples",
+    "index_vector",
     "one_shot",
     "take",
 ]
+
+
+_INT64 = numpy.dtype(numpy.int64)
+#: Larger than any number of examples.
+_LARGEST = 1 << 62
 
 
 class SequenceExamples(RequestIterator):
@@ -57,6 +63,16 @@ class SequenceExamples(RequestIterator):
             raise StopIteration from None
         self.position = position + 1
         return request
+
+    def rows(self, count: int) -> NDArray[numpy.int64] | None:
+        """Make several requests, as a vector of indices."""
+        start = self.position
+        found = index_vector(self._indices, start, start + count)
+        if found is not None:
+            if not len(found):
+                raise StopIteration
+            self.position = start + len(found)
+        return found
 
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
@@ -98,6 +114,18 @@ class SequenceBatches(RequestIterator):
         if self._sort:
             request.sort()
         return request
+
+    def rows(self, count: int) -> NDArray[numpy.int64] | None:
+        """Make the next request, as a vector of indices."""
+        start = self.position
+        found = index_vector(self._indices, start, start + self._batch_size)
+        if found is not None:
+            if not len(found):
+                raise StopIteration
+            self.position = start + len(found)
+            if self._sort:
+                found = numpy.sort(found)
+        return found
 
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
@@ -282,6 +310,41 @@ def batches(scheme: Any) -> RequestIterator:
     if isinstance(source, OneShot):
         return IteratorBatches(source, scheme.batch_size)
     return SequenceBatches(source, scheme.batch_size)
+
+
+def index_vector(indices: Any, start: int, stop: int) -> NDArray[numpy.int64] | None:
+    """Return a part of a sequence of indices as a vector.
+
+    Parameters
+    ----------
+    indices : sequence
+        The indices of a scheme.
+    start, stop : int
+        The part, as a slice has it.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), dtype int64, or None
+        A view where the indices are such a vector; None where they are not plain integers that
+        fit.
+
+    """
+    if isinstance(indices, numpy.ndarray):
+        if indices.dtype == _INT64 and indices.ndim == 1:
+            return indices[start:stop]
+        if not _is_integer_vector(indices) or indices.dtype.itemsize == 8:
+            return None  # of 64 bits: unsigned ones may not fit, and others are swapped
+        return indices[start:stop].astype(numpy.int64)
+    part = indices[start:stop]
+    if type(part) is range:
+        if max(abs(part.start), abs(part.stop)) >= _LARGEST:
+            return None
+        return numpy.arange(part.start, part.stop, part.step, dtype=numpy.int64)
+    if type(part) is not list:
+        return None
+    from fuel.kernels.gather import read_rows
+
+    return read_rows(part, _LARGEST)
 
 
 def take(indices: Any, places: NDArray[numpy.int64]) -> list[Any]:
