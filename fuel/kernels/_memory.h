@@ -1,0 +1,182 @@
+/* The blocks behind `fuel.kernels.memory`: aligned, recycled, bounded.
+ *
+ * Every function is called with the interpreter's lock held; where there is none (free-threaded
+ * builds), a mutex of its own takes its place.
+ *
+ * A block is one piece of malloc's memory: first its header, then, on a boundary of 64 bytes, what
+ * the caller sees. A block that is free is on two lists: that of its size class, newest first,
+ * because what was used last is still in the processor's caches; and that of all free blocks,
+ * from which the oldest go back to malloc when more is kept than the limit allows.
+ */
+#ifndef FUEL_MEMORY_H
+#define FUEL_MEMORY_H
+
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define FUEL_ALIGNMENT 64
+/* Eight sizes for each doubling: at most an eighth of a block lies idle. */
+#define FUEL_STEPS 8
+#define FUEL_SMALLEST 6 /* the logarithm of the smallest capacity */
+#define FUEL_CLASSES (FUEL_STEPS * (64 - FUEL_SMALLEST))
+/* From here on pages of 2 MB are asked for, as NumPy does for its own arrays. */
+#define FUEL_HUGE ((size_t)4 << 20)
+/* The domain under which NumPy's own data appear in tracemalloc. */
+#define FUEL_TRACE_DOMAIN 389047
+
+typedef struct fuel_block {
+    struct fuel_block *newer, *older;      /* among all free blocks */
+    struct fuel_block *above, *below;      /* among the free blocks of this size */
+    void *raw;                             /* what malloc gave */
+    size_t capacity;
+    int size_class;
+} fuel_block;
+
+#define FUEL_HEADER 64
+typedef char fuel_header_fits[sizeof(fuel_block) <= FUEL_HEADER ? 1 : -1];
+
+static struct {
+    fuel_block *top[FUEL_CLASSES];
+    fuel_block *newest, *oldest;
+    size_t limit, kept, kept_blocks, used, used_blocks, recycled, fresh;
+} fuel_pool;
+
+#ifdef Py_GIL_DISABLED
+static PyMutex fuel_mutex;
+#define FUEL_LOCK() PyMutex_Lock(&fuel_mutex)
+#define FUEL_UNLOCK() PyMutex_Unlock(&fuel_mutex)
+#else
+#define FUEL_LOCK() ((void)0)
+#define FUEL_UNLOCK() ((void)0)
+#endif
+
+static inline void *fuel_data(fuel_block *block) { return (char *)block + FUEL_HEADER; }
+
+/* Round a size up to its class; -1 where that is beyond what a pointer can count. */
+static inline int fuel_class(size_t size, size_t *capacity)
+{
+    int power = FUEL_SMALLEST;
+    size_t step, steps;
+    if (size > (size_t)PTRDIFF_MAX / 2) return -1;
+    if (size < ((size_t)1 << FUEL_SMALLEST)) size = (size_t)1 << FUEL_SMALLEST;
+    while ((size >> power) > 1) power++;
+    step = ((size_t)1 << power) / FUEL_STEPS;
+    steps = (size - ((size_t)1 << power) + step - 1) / step;
+    *capacity = ((size_t)1 << power) + steps * step;
+    return (power - FUEL_SMALLEST) * FUEL_STEPS + (int)steps;
+}
+
+static inline void fuel_unlink(fuel_block *block)
+{
+    if (block->newer) block->newer->older = block->older; else fuel_pool.newest = block->older;
+    if (block->older) block->older->newer = block->newer; else fuel_pool.oldest = block->newer;
+    if (block->above) block->above->below = block->below;
+    else fuel_pool.top[block->size_class] = block->below;
+    if (block->below) block->below->above = block->above;
+    fuel_pool.kept -= block->capacity;
+    fuel_pool.kept_blocks--;
+}
+
+/* Give the oldest free blocks back until no more than `limit` bytes are kept. Locked. */
+static inline void fuel_shrink(size_t limit)
+{
+    while (fuel_pool.kept > limit) {
+        fuel_block *block = fuel_pool.oldest;
+        fuel_unlink(block);
+        free(block->raw);
+    }
+}
+
+/* Return a block of at least `size` bytes, or NULL where there is no memory. */
+static inline fuel_block *fuel_take(size_t size)
+{
+    size_t capacity;
+    fuel_block *block;
+    void *raw;
+    const int size_class = fuel_class(size, &capacity);
+    if (size_class < 0) return NULL;
+    FUEL_LOCK();
+    block = fuel_pool.top[size_class];
+    if (block) {
+        fuel_unlink(block);
+        fuel_pool.recycled++;
+        fuel_pool.used += capacity;
+        fuel_pool.used_blocks++;
+    }
+    FUEL_UNLOCK();
+    if (!block) {
+        raw = malloc(capacity + FUEL_HEADER + FUEL_ALIGNMENT - 1);
+        if (!raw) {  /* what is kept here may be what is missing */
+            FUEL_LOCK();
+            fuel_shrink(0);
+            FUEL_UNLOCK();
+            raw = malloc(capacity + FUEL_HEADER + FUEL_ALIGNMENT - 1);
+        }
+        if (!raw) return NULL;
+        block = (fuel_block *)(((uintptr_t)raw + FUEL_ALIGNMENT - 1)
+                               & ~(uintptr_t)(FUEL_ALIGNMENT - 1));
+        block->raw = raw;
+        block->capacity = capacity;
+        block->size_class = size_class;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (capacity >= FUEL_HUGE) {
+            const uintptr_t first = ((uintptr_t)raw + 4095) & ~(uintptr_t)4095;
+            (void)madvise((void *)first, (size_t)((uintptr_t)raw + capacity - first),
+                          MADV_HUGEPAGE);
+        }
+#endif
+        FUEL_LOCK();
+        fuel_pool.fresh++;
+        fuel_pool.used += capacity;
+        fuel_pool.used_blocks++;
+        FUEL_UNLOCK();
+    }
+    PyTraceMalloc_Track(FUEL_TRACE_DOMAIN, (uintptr_t)fuel_data(block), capacity);
+    return block;
+}
+
+/* Keep a block for the next caller, or give it back. */
+static inline void fuel_give(fuel_block *block)
+{
+    PyTraceMalloc_Untrack(FUEL_TRACE_DOMAIN, (uintptr_t)fuel_data(block));
+    FUEL_LOCK();
+    fuel_pool.used -= block->capacity;
+    fuel_pool.used_blocks--;
+    if (block->capacity > fuel_pool.limit) {
+        FUEL_UNLOCK();
+        free(block->raw);
+        return;
+    }
+    fuel_shrink(fuel_pool.limit - block->capacity);
+    block->newer = NULL;
+    block->older = fuel_pool.newest;
+    if (block->older) block->older->newer = block; else fuel_pool.oldest = block;
+    fuel_pool.newest = block;
+    block->above = NULL;
+    block->below = fuel_pool.top[block->size_class];
+    if (block->below) block->below->above = block;
+    fuel_pool.top[block->size_class] = block;
+    fuel_pool.kept += block->capacity;
+    fuel_pool.kept_blocks++;
+    FUEL_UNLOCK();
+}
+
+/* In the child. Where a thread that is gone may have been halfway through a change, the idle
+ * blocks are left alone: they cost address space as long as nobody writes to them. */
+static inline void fuel_after_fork(void)
+{
+#ifdef Py_GIL_DISABLED
+    memset(&fuel_mutex, 0, sizeof fuel_mutex);
+    memset(fuel_pool.top, 0, sizeof fuel_pool.top);
+    fuel_pool.newest = fuel_pool.oldest = NULL;
+    fuel_pool.kept = fuel_pool.kept_blocks = 0;
+#endif
+}
+
+#endif
