@@ -42,7 +42,7 @@ def check_label_type(name: str, dtype: Any) -> numpy.dtype[Any]:
     if isinstance(dtype, str) and dtype == "floatX":
         dtype = config.floatX
     check_dtype(name, "dtype", dtype)
-    found = numpy.dtype(dtype)
+    found: numpy.dtype[Any] = numpy.dtype(dtype)
     if found.kind not in "biufc":
         raise TypeError(
             f"`dtype` of {name} must be a type of numbers, got {dtype!r:.80}; use for example "
@@ -95,10 +95,10 @@ def one_hot(
             f"{labels.dtype}; put Cast below it, or name the labels in `which_sources`"
         )
     flat = labels.reshape(len(labels))
-    # A bool is 0 or 1; numbers of 64 bits without a sign may not fit in int64, so compare first.
-    wrong = numpy.flatnonzero((flat < 0) | (flat >= num_classes)) if flat.dtype != bool else []
-    if flat.dtype == bool and num_classes < 2:
-        wrong = numpy.flatnonzero(flat)
+    # Compared as they are: a large number without a sign may not fit in an index. A bound that
+    # the type itself cannot hold is no bound.
+    beyond = flat >= num_classes if num_classes <= _largest(flat.dtype) else numpy.zeros(1, bool)
+    wrong = numpy.flatnonzero((flat < 0) | beyond)
     if len(wrong):
         index = int(wrong[0])
         raise ValueError(
@@ -109,6 +109,11 @@ def one_hot(
     vectors = numpy.zeros((len(flat), num_classes), dtype=dtype)
     vectors[numpy.arange(len(flat)), flat.astype(numpy.intp)] = 1
     return vectors
+
+
+def _largest(dtype: Any) -> int:
+    """Return the largest number of an integer type."""
+    return int(numpy.iinfo(dtype).max) if dtype.kind in "iu" else 1
 
 
 class OneHot(SourcewiseTransformer):

@@ -64,7 +64,8 @@ def symmetric_beta(bits: NDArray[numpy.uint64], alpha: float) -> NDArray[numpy.f
         # 1 - u lies in (0, 1], so that its logarithm is finite.
         square = numpy.expm1(-numpy.log1p(-drawn[:, 0]) / alpha) * cosine**2
         distance = 0.5 / numpy.sqrt(1 + 1 / square)
-    return 0.5 + numpy.copysign(distance, cosine)
+    found: NDArray[numpy.float64] = 0.5 + numpy.copysign(distance, cosine)
+    return found
 
 
 class _Mixing(RandomTransformer):

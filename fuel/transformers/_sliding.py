@@ -167,28 +167,27 @@ class SlidingWindows(Transformer):
     def _window(self, example: Any, index: int) -> tuple[Any, ...]:
         """Return one window of an example."""
         result = list(example)
-        start = index * self.step
         for place, source in self._chosen():
-            sequence = example[place]
-            if isinstance(sequence, (list, tuple)):
-                part = sequence[start : start + self.length]
-                if self.partial == "pad":
-                    part = part + type(part)([self.value]) * (self.length - len(part))
-                result[place] = part
-                continue
-            sequence = numpy.asarray(sequence)
-            axis = self._axis(source, sequence.ndim)
-            part = sequence[(slice(None),) * axis + (slice(start, start + self.length),)]
-            missing = self.length - part.shape[axis]
-            if self.partial == "pad" and missing:
-                shape = list(part.shape)
-                shape[axis] = missing
-                value = filling("SlidingWindows", "value", self.value, part.dtype, source)
-                rest = numpy.full(shape, value, dtype=part.dtype)
-                result[place] = numpy.concatenate([part, rest], axis=axis)
-            else:
-                result[place] = part.copy()
+            result[place] = self._cut(example[place], index * self.step, source)
         return tuple(result)
+
+    def _cut(self, sequence: Any, start: int, source: str) -> Any:
+        """Return what a window that begins at `start` holds of a sequence."""
+        if isinstance(sequence, (list, tuple)):
+            words: Any = sequence[start : start + self.length]
+            if self.partial == "pad":
+                words += type(words)([self.value]) * (self.length - len(words))
+            return words
+        array = numpy.asarray(sequence)
+        axis = self._axis(source, array.ndim)
+        part = array[(slice(None),) * axis + (slice(start, start + self.length),)]
+        missing = self.length - part.shape[axis]
+        if self.partial != "pad" or not missing:
+            return part.copy()
+        shape = list(part.shape)
+        shape[axis] = missing
+        value = filling("SlidingWindows", "value", self.value, part.dtype, source)
+        return numpy.concatenate([part, numpy.full(shape, value, dtype=part.dtype)], axis=axis)
 
     def _make_cursor(self, start: Start) -> Cursor:
         return _SlidingCursor(start, self)
