@@ -1,7 +1,8 @@
 """What an index of the keyed permutation costs, for a few sizes, compiled and in NumPy.
 
-Blocks of 256 ordinals, as a batch asks for them; medians over interleaved rounds, in nanoseconds
-an index, beside NumPy's own permutation of all indices where it fits into memory.
+Blocks of 256 ordinals, as a batch asks for them; and whole epochs of ten, the making of the
+permutation included. Medians over interleaved rounds, in nanoseconds an index, beside NumPy's own
+permutation of all indices where it fits into memory.
 
     python benchmarks/permutation.py
     FUEL_KERNELS=reference python benchmarks/permutation.py
@@ -35,6 +36,15 @@ def blocks(count: int) -> tuple[Callable[[], Any], int]:
 def main() -> None:
     """Measure and print the table."""
     work = {f"permutation of {count:,}": blocks(count) for count in SIZES}
+    order = Permutation(1, 0, 10)
+    work["all of 10 in one call"] = (
+        lambda: [order.block(0, 10) for _ in range(BLOCKS)],
+        10 * BLOCKS,
+    )
+    work["all of 10, and the permutation made"] = (
+        lambda: [Permutation(1, epoch, 10).block(0, 10) for epoch in range(BLOCKS)],
+        10 * BLOCKS,
+    )
     rng = numpy.random.default_rng(0)
     work["numpy, permutation of 1,000,000"] = (lambda: rng.permutation(10**6), 10**6)
     times: dict[str, list[float]] = {name: [] for name in work}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-__all__ = ["permute_block", "permute_many", "permute_one"]
+__all__ = ["beyond", "permute_block", "permute_many", "permute_one"]
 
 _MASK = (1 << 64) - 1
 _FIRST = 0xBF58476D1CE4E5B9
@@ -58,6 +58,26 @@ def permute_one(place: int, count: int, left: int, right: int, keys: bytes) -> i
         value = high * right + low
         if value < count:
             return value
+
+
+def beyond(places: NDArray[numpy.int64], count: int) -> int:
+    """Return the first place that is not in the order.
+
+    Parameters
+    ----------
+    places : numpy.ndarray, shape (n,), dtype int64
+        Places.
+    count : int
+        Number of examples.
+
+    Returns
+    -------
+    int
+        Where it is in `places`, or -1.
+
+    """
+    wrong = (places < 0) | (places >= count)
+    return int(wrong.argmax()) if wrong.any() else -1
 
 
 def permute_many(

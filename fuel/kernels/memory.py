@@ -93,7 +93,11 @@ def empty(shape: SupportsIndex | Sequence[SupportsIndex], dtype: DTypeLike = flo
         dtype = numpy.empty(0, dtype).dtype
     if type(shape) is not tuple:
         shape = _lengths(shape)
-    array: NDArray[Any] = _allocate(shape, dtype)
+    try:
+        array: NDArray[Any] = _allocate(shape, dtype)
+    except TypeError:
+        _lengths(shape)  # which says what is wrong with it
+        raise
     return array
 
 

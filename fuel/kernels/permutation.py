@@ -47,6 +47,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from hashlib import blake2b
 from typing import Any
 
@@ -73,6 +74,9 @@ LARGEST = 1 << 62
 _ROUNDS_FOR_FEW = 24
 _ROUNDS = 12
 _FEW = 1024
+
+# The hashes of eight keys each, before anything is hashed: copying one is quicker than making it.
+_hashes = [blake2b(digest_size=64, person=f"fuel.keys/{part}".encode()) for part in range(3)]
 
 _kernel = select("permutation")
 
@@ -186,11 +190,12 @@ class Permutation:
                 "`ordinals` must be a vector of integers, got "
                 f"shape {places.shape}, dtype {places.dtype}"
             )
-        if places.size:
-            for place in (int(places.min()), int(places.max())):
-                if not 0 <= place < self.count:
-                    raise self._beyond(place)
+        if places.dtype.kind == "u" and places.size and int(places.max()) >= self.count:
+            raise self._beyond(int(places.max()))  # which may be too large for an int64
         places = numpy.ascontiguousarray(places, dtype=numpy.int64)
+        wrong = _kernel.beyond(places, self.count)
+        if wrong >= 0:
+            raise self._beyond(int(places[wrong]))
         out = numpy.empty(len(places), dtype=numpy.int64)
         if len(out):
             _kernel.permute_many(places, self.count, self._left, self._right, self._keys, out)
@@ -246,9 +251,12 @@ def _round_keys(seed: int, epoch: int, count: int, purpose: str) -> bytes:
     # the only free text comes last, so that no two orders are written the same way.
     address = f"{ALGORITHM}/{VERSION}|{seed:x}|{epoch:x}|{count:x}|{purpose}".encode()
     rounds = _ROUNDS_FOR_FEW if count < _FEW else _ROUNDS
-    digests = [
-        blake2b(address, digest_size=64, person=f"fuel.keys/{part}".encode()).digest()
-        for part in range(-(-rounds // 8))
-    ]
-    keys = numpy.frombuffer(b"".join(digests), dtype="<u8")[:rounds]
-    return keys.astype(numpy.uint64).tobytes()
+    digests = []
+    for part in range(-(-rounds // 8)):
+        digest = _hashes[part].copy()
+        digest.update(address)
+        digests.append(digest.digest())
+    keys = b"".join(digests)[: 8 * rounds]
+    if sys.byteorder == "little":
+        return keys
+    return numpy.frombuffer(keys, dtype="<u8").astype(numpy.uint64).tobytes()

@@ -115,6 +115,26 @@ def test_the_compiled_form_equals_the_reference(seed, count, data):
     assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 10, 100, 900, 1023, 1024, 1025])
+def test_requests_of_every_length_give_the_same_indices(count):
+    permuted = Permutation(9, 0, count)
+    expected = [permuted.one(place) for place in range(count)]
+    for size in (1, 2, 7, 8, 9, 31, 33, 64, 500):
+        places = numpy.arange(size)[::-1] * 7 % count
+        assert permuted.many(places).tolist() == [expected[place] for place in places]
+        if size <= count:
+            start = (count - size) // 2
+            assert permuted.block(start, size).tolist() == expected[start : start + size]
+
+
+@needs_compiled
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20), sizes)
+def test_both_forms_find_the_first_place_that_is_not_in_the_order(places, count):
+    given = numpy.array(places, dtype=numpy.int64)
+    expected = next((k for k, place in enumerate(places) if not 0 <= place < count), -1)
+    assert compiled.beyond(given, count) == reference.beyond(given, count) == expected
+
+
 def test_the_reference_is_the_same_for_arrays_longer_than_its_blocks():
     permuted = Permutation(1, 0, 50_000)
     out = numpy.empty(20_000, numpy.int64)

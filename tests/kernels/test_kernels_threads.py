@@ -1,0 +1,202 @@
+"""The pool of threads: results in order, errors in order, nothing left behind."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import os
+import signal
+import threading
+import weakref
+
+import pytest
+
+from fuel.exceptions import ConfigurationError
+from fuel.kernels import threads
+
+
+@pytest.fixture(autouse=True)
+def three_threads():
+    """The limit does not depend on the machine."""
+    threads.set_limit(3)
+    yield
+    threads.set_limit(None)
+
+
+def test_results_come_in_the_order_of_the_jobs():
+    assert threads.run(pow, [(number, 2) for number in range(500)]) == [
+        number * number for number in range(500)
+    ]
+    assert threads.run(pow, []) == []
+
+
+def test_jobs_run_side_by_side_up_to_the_limit():
+    barrier = threading.Barrier(3)
+    names = set()
+
+    def meet():
+        barrier.wait(timeout=30)
+        names.add(threading.current_thread())
+
+    threads.run(meet, [()] * 3)
+    assert len(names) == 3 and threading.current_thread() in names
+
+
+@pytest.mark.parametrize("number", [1, None])
+def test_with_one_thread_everything_runs_in_the_calling_one(number):
+    if number is None:
+        threads.set_limit(1)
+    found = threads.run(threading.current_thread, [()] * 10, number)
+    assert set(found) == {threading.current_thread()}
+
+
+def test_an_argument_does_not_raise_the_limit():
+    threads.set_limit(1)
+    assert set(threads.run(threading.get_ident, [()] * 10, 8)) == {threading.get_ident()}
+
+
+def test_a_call_within_a_call_stays_in_its_thread():
+    def outer():
+        return {threading.get_ident()} == set(threads.run(threading.get_ident, [()] * 5))
+
+    assert threads.run(outer, [()] * 6) == [True] * 6
+
+
+def test_the_first_error_in_order_is_raised_and_the_others_are_waited_for():
+    barrier = threading.Barrier(2)
+    ended = []
+
+    def job(number):
+        if number in (0, 1):
+            barrier.wait(timeout=30)
+        try:
+            raise ValueError(f"job {number}")
+        finally:
+            ended.append(number)
+
+    with pytest.raises(ValueError, match="job 0"):
+        threads.run(job, [(number,) for number in range(100)], 2)
+    assert sorted(ended)[:2] == [0, 1] and len(ended) < 100
+
+
+def test_what_jobs_hold_is_let_go():
+    class Thing:
+        pass
+
+    thing = Thing()
+    alive = weakref.ref(thing)
+    threads.run(id, [(thing,)] * 4)
+
+    def fail(_):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError):
+        threads.run(fail, [(thing,)] * 4)
+    # Threads that came too late to help still look at their calls: let them.
+    threads.run(pow, [(2, 2)] * 50)
+    del thing
+    for _ in range(1000):
+        gc.collect()
+        if alive() is None:
+            break
+        threads.run(pow, [(2, 2)] * 50)
+    assert alive() is None
+
+
+def test_several_threads_may_call_at_once():
+    found = {}
+
+    def caller(number):
+        found[number] = threads.run(pow, [(number, 2)] * 200)
+
+    callers = [threading.Thread(target=caller, args=(number,)) for number in range(6)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert found == {number: [number**2] * 200 for number in range(6)}
+
+
+def test_jobs_see_the_context_of_the_caller():
+    variable = contextvars.ContextVar("variable", default=0)
+    variable.set(5)
+    assert threads.run(variable.get, [()] * 20) == [5] * 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread here")
+def test_ctrl_c_ends_the_call_when_what_began_is_done():
+    barrier, ended = threading.Barrier(2), []
+    main = threading.main_thread().ident
+
+    def job(number):
+        if number in (0, 1):
+            barrier.wait(timeout=30)
+        if threading.get_ident() != main:
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            threading.Event().wait(30)  # until the signal comes
+        ended.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(job, [(number,) for number in range(10)], 2)
+    assert len(ended) < 10
+    assert threads.run(pow, [(2, 2)] * 8) == [4] * 8
+
+
+def test_a_program_with_the_pool_ends(fresh_python):
+    printed = fresh_python(
+        "from fuel.kernels import threads; print(threads.run(pow, [(2, 2)] * 8, 4))",
+        FUEL_NUM_THREADS="4",
+    )
+    assert printed.strip() == str([4] * 8)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_the_pool_is_made_again_after_a_fork(fresh_python):
+    printed = fresh_python(
+        """if True:
+        import os, threading, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        from fuel.kernels import threads
+        threads.run(pow, [(2, 2)] * 8)
+        child = os.fork()
+        if not child:
+            barrier = threading.Barrier(3)
+            try:
+                threads.run(barrier.wait, [(30,)] * 3)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        FUEL_NUM_THREADS="3",
+    )
+    assert printed.strip() == "0"
+
+
+def test_the_limit_is_the_processors_of_this_process_or_the_setting(monkeypatch):
+    monkeypatch.delenv("FUEL_NUM_THREADS", raising=False)
+    threads.set_limit(None)
+    assert 1 <= threads.limit() <= (os.cpu_count() or 1)
+    monkeypatch.setenv("FUEL_NUM_THREADS", " 7 ")
+    threads.set_limit(None)
+    assert threads.limit() == 7
+    threads.set_limit(2)
+    assert threads.limit() == 2
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "9" * 30])
+def test_a_setting_that_is_no_positive_integer_is_refused(monkeypatch, text):
+    monkeypatch.setenv("FUEL_NUM_THREADS", text)
+    threads.set_limit(None)
+    with pytest.raises(ConfigurationError, match="must be a positive integer, got .*; use 1 for"):
+        threads.limit()
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="must be a positive integer, got 0; use 1"):
+        threads.set_limit(0)
+    with pytest.raises(ValueError, match="must be a positive integer, got -1; use 1"):
+        threads.run(pow, [(1, 1)], -1)
+    with pytest.raises(TypeError):
+        threads.set_limit("2")
