@@ -136,7 +136,7 @@ class RandomErasing(RandomTransformer):
         return self._batch(source_batch, source_name, Context(0, 0, len(source_batch)))
 
     def _example(self, example: Any, source_name: str, context: Context) -> Any:
-        image = numpy.array(example)  # a copy
+        image = _copy(numpy.asarray(example))
         axis = channel_axis(self, source_name, image.ndim)
         height, width = _size(image.shape, axis)
         bits = context.bits(self, self._draws)
@@ -149,7 +149,7 @@ class RandomErasing(RandomTransformer):
             return each_example(
                 batch, lambda one, index: self._example(one, source_name, context.one(index))
             )
-        images = batch.copy()
+        images = _copy(batch)
         axis = channel_axis(self, source_name, images.ndim - 1)
         height, width = _size(images.shape, axis)
         bits = context.bits(self, self._draws, len(images))
@@ -221,6 +221,11 @@ class RandomErasing(RandomTransformer):
             "value": self.value,
             **super()._parameters(),
         }
+
+
+def _copy(array: Any) -> Any:
+    """Return a copy in native byte order."""
+    return array.astype(array.dtype.newbyteorder("="), order="C")
 
 
 def _size(shape: tuple[int, ...], axis: int | None) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from fuel.plan import Context
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import kind_below, labels_below
 from fuel.transformers._stacking import object_array
+from fuel.typing import JSON
 
 __all__ = ["RandomTransformer"]
 
@@ -88,6 +89,10 @@ class RandomTransformer(SourcewiseTransformer):
     def _many(self, batch: Any, source_name: str, bits: NDArray[numpy.uint64]) -> Any:
         """Transform one source of a batch; `bits` has the shape ``(n, _draws)``."""
         return each_example(batch, lambda one, index: self._one(one, source_name, bits[index]))
+
+    def _fingerprint(self) -> dict[str, JSON]:
+        # Another seed draws other values, so a saved position of it is one of another pipeline.
+        return {**super()._fingerprint(), "seed": self._effective_seed()}
 
 
 def each_example(batch: Any, function: Callable[[Any, int], Any]) -> Any:

@@ -238,7 +238,7 @@ class _Mask(RandomTransformer):
         value = filling(name, "value", self.value, batch.dtype, source_name)
         ndim = batch.ndim - 1
         axis = 1 + axis_of(self, source_name, ndim, self.axis, self._names, self._default_axis)
-        result = batch.copy()
+        result = batch.astype(batch.dtype.newbyteorder("="), order="C")
         starts, widths = self._bands(bits, batch.shape[axis])
         for index in range(len(batch)):
             along = numpy.moveaxis(result[index], axis - 1, 0)
