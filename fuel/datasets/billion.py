@@ -37,8 +37,9 @@ class OneBillionWord(TextFile):
         Which part of the corpus.
     which_partitions : iterable of int
         Which of its files, in this order: 1 to 99 for training, 0 to 49 for heldout.
-    dictionary : dict or path
-        Maps words to numbers, see `fuel.datasets.text.TextFile`.
+    dictionary : mapping or path
+        Maps words to numbers: a dict, a `fuel.utils.vocabulary.Vocabulary`, or a file that has
+        one; see `fuel.datasets.text.TextFile`.
     **kwargs
         See `fuel.datasets.text.TextFile`.
 
@@ -48,6 +49,13 @@ class OneBillionWord(TextFile):
         If there is no such set or partition.
     OSError
         If a file is not in the data path.
+
+    Notes
+    -----
+    The corpus has no dictionary. To make one of its files, and to keep it::
+
+        files = OneBillionWord.files_of("training", range(1, 100))
+        Vocabulary.from_files(files, encoding="utf-8", min_count=3).save("words.txt")
 
     References
     ----------
@@ -59,6 +67,33 @@ class OneBillionWord(TextFile):
     def __init__(
         self, which_set: str, which_partitions: Iterable[int], dictionary: Any, **kwargs: Any
     ) -> None:
+        partitions = list(which_partitions)
+        files = self.files_of(which_set, partitions)
+        self.which_set, self.which_partitions = which_set, partitions
+        super().__init__(files, dictionary, **kwargs)
+
+    @staticmethod
+    def files_of(which_set: str, which_partitions: Iterable[int]) -> list[str]:
+        """Find files of the corpus, for example to make a vocabulary of them.
+
+        Parameters
+        ----------
+        which_set, which_partitions
+            As for the class.
+
+        Returns
+        -------
+        list of str
+            Their paths.
+
+        Raises
+        ------
+        ValueError
+            If there is no such set or partition.
+        OSError
+            If a file is not in the data path.
+
+        """
         if which_set not in _SETS:
             raise ValueError(f"`which_set` must be 'training' or 'heldout', got {which_set!r}")
         legal, directory, filename = _SETS[which_set]
@@ -68,9 +103,7 @@ class OneBillionWord(TextFile):
                 f"`which_partitions` must be between {legal[0]} and {legal[-1]} for the set "
                 f"{which_set!r}, got {partitions}"
             )
-        self.which_set, self.which_partitions = which_set, partitions
-        files = [
+        return [
             find_in_data_path(os.path.join("1-billion-word", directory, filename.format(number)))
             for number in partitions
         ]
-        super().__init__(files, dictionary, **kwargs)

@@ -1,25 +1,25 @@
 """`TextFile`: lines of text as lists of numbers.
 
-How many words make up a vocabulary, and which, is the user's business; so is what becomes of the
-lists (see `fuel.transformers`).
+Which words make up a vocabulary is told by `fuel.utils.vocabulary`, how files are read by
+`fuel.utils._lines`; what becomes of the lists is in `fuel.transformers`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
+import codecs
 import os
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any
+from itertools import repeat
+from typing import Any
 
 import numpy
 
 from fuel.datasets._dataset import Dataset
 from fuel.exceptions import StorageError
-from fuel.typing import JSON, Request, Spec
-from fuel.utils._paths import DataFileNotFoundError
-from fuel.utils.formats import open_
+from fuel.typing import Request, Spec
+from fuel.utils._lines import Lines
+from fuel.utils._vocabulary_files import EncodingError
+from fuel.utils.vocabulary import Vocabulary, lookup_of
 
 __all__ = ["TextFile"]
 
@@ -30,10 +30,12 @@ class TextFile(Dataset):
     Parameters
     ----------
     files : list of path
-        The files, which are read one after the other. Names that end in ``.gz`` are decompressed.
-    dictionary : dict or path
-        Maps each token to an int. As a path: a JSON file with such a mapping, or a text file with
-        one token per line, which maps it to the number of the line, from 0.
+        The files, which are read one after the other. Names that end in ``.gz``, ``.bz2``,
+        ``.xz``, ``.lzma`` or (from Python 3.14 on) ``.zst`` are decompressed.
+    dictionary : mapping or path
+        Maps each token to an int: a dict, or a `fuel.utils.vocabulary.Vocabulary`. As a path: a
+        file that `Vocabulary.load` reads, such as a list of words, one a line, each of which maps
+        to the number of its line, from 0. Such a file is UTF-8, or in `encoding`.
     bos_token, eos_token : str or None, optional
         The tokens that mark the beginning and the end of a line; none is added for None.
     unk_token : str or None, optional
@@ -50,14 +52,30 @@ class TextFile(Dataset):
     ------
     ValueError
         If `level` is unknown, or a special token is not in the dictionary.
+    LookupError
+        If there is no such encoding.
     fuel.exceptions.StorageError
         If `dictionary` is a path and cannot be read.
 
     Notes
     -----
-    The only source is ``features``. A byte order mark at the beginning of a file is left out.
-    Only one file is open at a time, none before the first line is asked for; a state can be
-    pickled in the middle of a file and goes on at the next line, in another process too.
+    The only source is ``features``. Lines end in ``"\n"``, ``"\r\n"`` or ``"\r"``, as for
+    `open`. A byte order mark at the beginning of a file is left out. Only one file is open at a
+    time, none before the first line is asked for.
+
+    Memory holds some 64 KiB of text, or one line where that is longer, whatever the size of the
+    files.
+
+    A state can be pickled in the middle of a file and goes on at the next line, in another process
+    too. The place is saved as the number of the file, of the line, and of the byte where it
+    begins. Plain files are entered there at once. Compressed files have no inner entrances: they
+    are decompressed up to the place, in bounded memory, without looking at the text. So are files
+    in encodings whose newlines cannot be told from single bytes (UTF-7, ISO-2022, EBCDIC); UTF-16
+    and UTF-32 are entered at once. A file that has been changed so that no line begins at the
+    place is refused.
+
+    A line with an error in it (an unknown token, a wrong byte) raises; the next call goes on
+    behind it, while a state saved meanwhile is still that behind the last line delivered.
 
     Examples
     --------
@@ -108,6 +126,14 @@ class TextFile(Dataset):
             raise ValueError(f"`level` must be 'word' or 'character', got {level!r}")
         self.bos_token, self.eos_token, self.unk_token = bos_token, eos_token, unk_token
         self.level, self.preprocess, self.encoding = level, preprocess, encoding
+        if encoding is not None:
+            try:
+                codecs.lookup(encoding)
+            except LookupError:
+                raise LookupError(
+                    f"`encoding` must be one that Python knows, got {encoding!r}; use a name such "
+                    "as 'utf-8' or 'latin-1', or leave it out for the platform's"
+                ) from None
         super().__init__()
 
     @property
@@ -124,7 +150,7 @@ class TextFile(Dataset):
             The lines; it can be pickled.
 
         """
-        return _Lines([os.fspath(path) for path in self.files], self.encoding)
+        return Lines(self.files, self.encoding)
 
     def close(self, state: Any) -> None:
         """Close the file that is being read.
@@ -135,19 +161,25 @@ class TextFile(Dataset):
             What `open` returned.
 
         """
-        if isinstance(state, _Lines):
+        if isinstance(state, Lines):
             state.close()
 
     def _get_from_dictionary(self, symbol: str) -> int:
         """Return the number of a token."""
-        value = self.dictionary.get(symbol)
-        if value is not None:
-            return value
-        if self.unk_token is None:
+        return self._look_up([symbol], "")[0]
+
+    def _look_up(self, tokens: Sequence[str], place: str) -> list[int]:
+        """Return the numbers of tokens; the place is for the message."""
+        get = lookup_of(self.dictionary)
+        if self.unk_token is not None:
+            return list(map(get, tokens, repeat(self.dictionary[self.unk_token])))
+        found = list(map(get, tokens))
+        if None in found:
             raise KeyError(
-                f"token {symbol!r} is not in the dictionary; add it, or name an `unk_token`"
+                f"token {tokens[found.index(None)]!r} is not in the dictionary{place}; add it, or "
+                "name an `unk_token`"
             )
-        return self.dictionary[self.unk_token]
+        return found
 
     def get_data(self, state: Any = None, request: Request = None) -> tuple[list[int]]:
         """Fetch the next line.
@@ -187,152 +219,49 @@ class TextFile(Dataset):
                 "`open()` returned"
             )
         line = next(state)
+        if not isinstance(state, Lines):  # a subclass may open something else
+            return (self._numbers(line, None),)
+        try:
+            data = self._numbers(line, state)
+        except BaseException:
+            # The line was not delivered: a state that is saved now comes back to it.
+            state.reject()
+            raise
+        if state.rejected:
+            state.accept()
+        return (data,)
+
+    def _numbers(self, line: str, state: Lines | None) -> list[int]:
+        """Return the numbers of a line's tokens, with the marks."""
         if self.preprocess is not None:
             line = self.preprocess(line)
             if line is None:
                 raise TypeError("`preprocess` must return the line that it is to become, got None")
         tokens = line.split() if self.level == "word" else line.strip()
-        data = [self._get_from_dictionary(token) for token in tokens]
+        if type(self)._get_from_dictionary is not TextFile._get_from_dictionary:
+            data = [self._get_from_dictionary(token) for token in tokens]
+        elif self.unk_token is None and state is not None:
+            data = self._look_up(tokens, f" ({state.place})")
+        else:
+            data = self._look_up(tokens, "")
         if self.bos_token is not None:
             data.insert(0, self.dictionary[self.bos_token])
         if self.eos_token is not None:
             data.append(self.dictionary[self.eos_token])
-        return (data,)
+        return data
 
 
-class _Lines:
-    """The lines of several files: an iterator that remembers where it is.
-
-    Parameters
-    ----------
-    files : list of str
-        Paths.
-    encoding : str or None
-        Of all of them.
-
-    """
-
-    def __init__(self, files: list[str], encoding: str | None) -> None:
-        self.files, self.encoding = files, encoding
-        self._file_index = 0
-        self._line = 0
-        # Where the next line starts, in the units of `tell` of a text file; None: count lines.
-        self._offset: int | None = 0
-        self._handle: IO[str] | None = None
-        self._pid = 0
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        while self._file_index < len(self.files):
-            if self._handle is None or self._pid != os.getpid():
-                self._open()
-            assert self._handle is not None
-            try:
-                line = self._handle.readline()
-            except UnicodeDecodeError as error:
-                error.reason += (
-                    f" (line {self._line + 1} of {self.files[self._file_index]!r}; name the "
-                    "file's `encoding`)"
-                )
-                raise
-            except (OSError, EOFError, zlib.error) as error:
-                raise self._unreadable(error) from error
-            if line:
-                self._line += 1
-                # The mark that some programs put before a text is no part of its first word.
-                return line.removeprefix("\ufeff") if self._line == 1 else line
-            self.close()
-            self._file_index, self._line, self._offset = self._file_index + 1, 0, 0
-        raise StopIteration
-
-    def _unreadable(self, error: Exception) -> StorageError:
-        path = self.files[self._file_index]
-        kind = DataFileNotFoundError if isinstance(error, FileNotFoundError) else StorageError
-        return kind(
-            f"{path!r} cannot be read after line {self._line}: {error}; check that the file is "
-            "there, complete and readable"
-        )
-
-    def _open(self) -> None:
-        """Open the present file and go to the next line."""
-        if self._handle is not None:
-            # We are a forked child: the handle's place in the file is shared with the parent, who
-            # moves it while we read.
-            self._offset = None
-            self._handle.close()
-        try:
-            handle = open_(self.files[self._file_index], "r", encoding=self.encoding)
-            self._handle = handle
-            if self._offset is None:
-                for _ in range(self._line):
-                    handle.readline()
-            elif self._offset:
-                handle.seek(self._offset)
-        except (OSError, EOFError, zlib.error) as error:
-            raise self._unreadable(error) from error
-        self._pid = os.getpid()
-
-    def _locate(self) -> int | None:
-        if self._handle is None or self._pid != os.getpid():
-            return self._offset if self._handle is None else None
-        with contextlib.suppress(OSError):
-            return self._handle.tell()
-        return None
-
-    def tell(self) -> JSON:
-        """Return a mark of the present position, plain JSON: file, line, offset."""
-        return [self._file_index, self._line, self._locate()]
-
-    def seek(self, mark: JSON) -> None:
-        """Go to a position.
-
-        Parameters
-        ----------
-        mark : list
-            What `tell` returned, perhaps in another process.
-
-        """
-        self.close()
-        self._file_index, self._line, self._offset = mark
-
-    def close(self) -> None:
-        """Close the file; reading goes on at the same line if it is asked to."""
-        if self._handle is not None:
-            self._offset = self._locate()
-            self._handle.close()
-            self._handle = None
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_offset": self._locate()}
-        state.update(_handle=None, _pid=0)
-        return state
-
-
-def _read_dictionary(path: str | os.PathLike[str], encoding: str | None) -> Mapping[str, int]:
-    """Read a mapping from tokens to numbers out of a file."""
+def _read_dictionary(path: str | os.PathLike[str], encoding: str | None) -> Vocabulary:
+    """Read a vocabulary: UTF-8 as such, anything else in the encoding of the text."""
     name = os.fspath(path)
     try:
-        with open_(name, "r", encoding=encoding) as file:
-            text = file.read()
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise StorageError(
-            f"the dictionary {name!r} cannot be read: {error}; check the path and the encoding, or "
-            "pass a dict"
-        ) from error
-    if name.removesuffix(".gz").endswith(".json") or text.lstrip().startswith("{"):
         try:
-            mapping = json.loads(text)
-        except ValueError as error:
-            raise StorageError(f"the dictionary {name!r} is not valid JSON: {error}") from error
-        if not isinstance(mapping, dict) or not all(type(n) is int for n in mapping.values()):
-            raise StorageError(
-                f"the dictionary {name!r} must hold one JSON object that maps tokens to ints"
-            )
-        return mapping
-    return {line.rstrip("\r"): number for number, line in enumerate(text.rstrip("\n").split("\n"))}
+            return Vocabulary.load(name)
+        except EncodingError:
+            if encoding is None:
+                raise
+            return Vocabulary.load(name, encoding=encoding)
+    except StorageError as error:
+        raise type(error)(
+            f"the dictionary {name!r} cannot be read: {error}; or pass a dict"
+        ) from error

@@ -16,6 +16,11 @@
 `fuel.utils.disk`         space, and making directories
 `fuel.utils.formats`      opening compressed files and archives
 `fuel.utils.parallel`     a producer in another process
+`fuel.utils.vocabulary`   `Vocabulary`: tokens and their numbers (with `_vocabulary_files`, their
+                          files, `_vocabulary_items`, what is asked of tokens, and `_tokenize`,
+                          taking text apart)
+`fuel.utils._lines`       the lines of text files, with places in bytes
+`fuel.utils._compressed`  reading compressed files as bytes
 ========================  ====================================================================
 """
 

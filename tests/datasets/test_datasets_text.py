@@ -104,7 +104,7 @@ def test_a_stream_starts_every_epoch_anew(files):
 
 
 def test_one_file_is_open_at_a_time_and_none_in_the_end(tmp_path, monkeypatch):
-    import fuel.datasets.text as module
+    import fuel.utils._lines as module
 
     opened = []
 
@@ -113,8 +113,8 @@ def test_one_file_is_open_at_a_time_and_none_in_the_end(tmp_path, monkeypatch):
         opened.append(real(*args, **kwargs))
         return opened[-1]
 
-    real = module.open_
-    monkeypatch.setattr(module, "open_", open_)
+    real = module.open_bytes
+    monkeypatch.setattr(module, "open_bytes", open_)
     paths = []
     for number in range(3):
         paths.append(tmp_path / f"{number}.txt")
