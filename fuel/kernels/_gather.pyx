@@ -1,0 +1,163 @@
+"""Gathering rows, compiled. The door, `fuel.kernels.gather`, describes and checks."""
+
+cimport cython
+cimport numpy as cnp
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from fuel.kernels._arithmetic cimport Program, fuel_program
+
+from numpy import memmap as _memmap
+
+from fuel.kernels._memory import empty as _empty
+from fuel.kernels._status import must_repeat as _must_repeat
+
+cnp.import_array()
+
+cdef extern from "_gather.h":
+    int64_t fuel_find_outside(const int64_t* rows, int64_t count, int64_t limit) noexcept nogil
+    void fuel_gather_copy(
+        const char* source, const int64_t* rows, int64_t count, int64_t row_bytes, int aligned,
+        char* out
+    ) noexcept nogil
+    int fuel_gather_apply(
+        const fuel_program* program, const char* source, const int64_t* rows, int64_t count,
+        char* out
+    ) noexcept nogil
+
+cdef extern from "Python.h":
+    int PyList_CheckExact(object value)
+
+
+cdef inline bint plain(object value):
+    """Whether it is an array whose elements are where C looks for them."""
+    return (
+        (cnp.PyArray_CheckExact(value) or type(value) is _memmap)
+        and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value)
+        and cnp.PyArray_ISALIGNED(<cnp.ndarray>value)
+    )
+
+
+cdef inline bint is_index_vector(object value):
+    """Whether it is a vector of int64 in this machine's order of bytes, one after the other."""
+    return (
+        cnp.PyArray_CheckExact(value)
+        and cnp.PyArray_NDIM(<cnp.ndarray>value) == 1
+        and cnp.PyArray_TYPE(<cnp.ndarray>value) == cnp.NPY_INT64
+        and plain(value)
+        and cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>value)
+    )
+
+
+cdef bint fits(cnp.ndarray source, Program program):
+    """Whether a chain is for the rows of a source."""
+    cdef Py_ssize_t axis
+    if source.ndim != len(program.shape) + 1:
+        return False
+    for axis in range(len(program.shape)):
+        if source.shape[axis + 1] != <Py_ssize_t>program.shape[axis]:
+            return False
+    return source.descr is program.input or cnp.PyArray_EquivTypes(source.descr, program.input)
+
+
+cdef int64_t row_size(cnp.ndarray source):
+    """The bytes of a row. (The stride of an array with a single row may be anything.)"""
+    cdef int64_t size = source.itemsize
+    cdef int axis
+    for axis in range(1, source.ndim):
+        size *= source.shape[axis]
+    return size
+
+
+cdef int run(
+    cnp.ndarray source, const int64_t* rows, int64_t count, Program program, char* out
+):
+    """Write the rows, and return the status of the arithmetic."""
+    cdef const char* data = cnp.PyArray_BYTES(source)
+    cdef int64_t row_bytes = row_size(source)
+    cdef int status = 0
+    if program is not None and program.program.steps:
+        with nogil:
+            status = fuel_gather_apply(&program.program, data, rows, count, out)
+    else:
+        with nogil:
+            fuel_gather_copy(data, rows, count, row_bytes, 1, out)
+    return status
+
+
+def gather(object source, object rows, object arithmetic):
+    """Return a new batch, or None where the door has to look at it more closely."""
+    cdef cnp.ndarray array, indices, out
+    cdef Program program = None
+    cdef cnp.dtype dtype
+    cdef tuple shape
+    cdef int status
+    if not plain(source):
+        return None
+    array = source
+    if type(rows) is list:
+        rows = read_rows(rows, array.shape[0] if array.ndim else 0)
+    if not is_index_vector(rows) or array.ndim == 0:
+        return None
+    indices = rows
+    dtype = array.descr
+    if arithmetic is not None:
+        candidate = arithmetic._program
+        if type(candidate) is not Program or not fits(array, <Program>candidate):
+            return None
+        program = candidate
+        shape = (indices.shape[0], *program.shape)
+        dtype = program.dtype
+    else:
+        shape = (indices.shape[0], *source.shape[1:])
+    if dtype.hasobject or not dtype.itemsize:
+        return None
+    if fuel_find_outside(
+        <const int64_t*>cnp.PyArray_DATA(indices), indices.shape[0], array.shape[0]
+    ) >= 0:
+        return None
+    out = _empty(shape, dtype)
+    status = run(
+        array, <const int64_t*>cnp.PyArray_DATA(indices), indices.shape[0], program,
+        cnp.PyArray_BYTES(out)
+    )
+    return None if status and _must_repeat(status) else out
+
+
+def fill(
+    cnp.ndarray source not None, cnp.ndarray rows not None, Program program,
+    cnp.ndarray out not None
+):
+    """Write rows that are known to be there into an array, and return the status."""
+    return run(
+        source, <const int64_t*>cnp.PyArray_DATA(rows), rows.shape[0], program,
+        cnp.PyArray_BYTES(out)
+    )
+
+
+def find_outside(cnp.ndarray rows not None, int64_t limit):
+    """Return the place of the first row beyond the limit, or -1."""
+    return fuel_find_outside(<const int64_t*>cnp.PyArray_DATA(rows), rows.shape[0], limit)
+
+
+def read_rows(list request not None, int64_t limit):
+    """Return a list of integers as a vector, or None where one is no plain index."""
+    cdef cnp.npy_intp count = PyList_GET_SIZE(request), place
+    cdef cnp.ndarray rows = cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT64, 0)
+    cdef int64_t* out = <int64_t*>cnp.PyArray_DATA(rows)
+    cdef int64_t value
+    cdef PyObject* item
+    for place in range(count):
+        item = PyList_GET_ITEM(request, place)
+        if not PyLong_CheckExact(<object>item):
+            return None
+        try:
+            value = PyLong_AsLongLong(<object>item)
+        except OverflowError:
+            return None
+        if not 0 <= value < limit:
+            return None
+        out[place] = value
+    return rows
