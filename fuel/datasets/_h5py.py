@@ -16,7 +16,7 @@ from fuel.datasets import _h5_layout, _splits
 from fuel.datasets._h5_attributes import LazyAttributes
 from fuel.datasets._h5_handles import HandleTable, References, noticing_damage
 from fuel.datasets._h5_read import part_of, read_rows, reshaped
-from fuel.datasets._requests import merge, normalise, take
+from fuel.datasets._requests import merge, normalise, take, take_vector
 from fuel.exceptions import StorageError
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
@@ -360,6 +360,15 @@ class H5PYDataset(LazyAttributes):
             )
         rows = normalise(request, self.num_examples, type(self).__name__)
         return tuple(take(data, rows) for data in self.data_sources or ())
+
+    def _tables(self) -> list[Any]:
+        """Return the container of each source in memory, row i of which is example i."""
+        if not self.load_in_memory or not self.num_examples:
+            return []
+        return list(self.data_sources or ())
+
+    #: Answers a vector of indices from one of them.
+    _take = staticmethod(take_vector)
 
     def _out_of_memory_get_data(
         self, state: Any = None, request: Request = None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuel.datasets._dataset import Dataset
-from fuel.datasets._requests import Window, normalise, take
+from fuel.datasets._requests import Window, normalise, take, take_vector
 from fuel.datasets._specs import spec_of
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Sources, Spec
@@ -166,6 +166,15 @@ class IndexableDataset(Dataset):
             )
         rows = normalise(request, self.num_examples, type(self).__name__)
         return tuple([take(indexable, rows) for indexable in self.indexables])
+
+    # -- what it offers to the plan -------------------------------------------------------------
+
+    def _tables(self) -> list[Any]:
+        """Return the container of each source, row i of which is example i."""
+        return self.indexables if self.num_examples else []
+
+    #: Answers a vector of indices from one of them.
+    _take = staticmethod(take_vector)
 
 
 def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]:

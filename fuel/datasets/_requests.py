@@ -13,8 +13,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy
 
 from fuel.exceptions import RequestError
+from fuel.kernels.gather import gather
 
-__all__ = ["Rows", "Window", "merge", "normalise", "own", "take"]
+__all__ = ["Rows", "Window", "merge", "normalise", "own", "take", "take_vector"]
 
 #: A request in its final form: one index, an ascending slice with numeric parts, or an array of
 #: indices; everything in it is known to exist.
@@ -25,6 +26,8 @@ _INT64 = numpy.dtype(numpy.int64)
 # Tuples, because a union of types is built anew each time that it is written down in a function.
 _LISTS = (list, tuple, range)
 _SCALAR_BOOLS = (bool, numpy.bool_)
+#: What a kernel can read.
+_TABLES = (numpy.ndarray, numpy.memmap)
 #: numpy.void is one element of a structured array, and a window on it.
 _WINDOWS = (numpy.ndarray, numpy.void)
 _LEGAL = (
@@ -237,11 +240,52 @@ def _own_array(fresh: Any) -> Any:
         # Not mapped any more: the subclass only remembers where its data came from.
         fresh = fresh.view(numpy.ndarray)
     if isinstance(fresh, numpy.ndarray) and fresh.dtype.kind == "O":
+        if fresh.ndim == 1:  # the usual case, in a loop that is quick
+            for index, item in enumerate(fresh.tolist()):
+                if isinstance(item, numpy.ndarray):
+                    fresh[index] = item.copy()
+            return fresh
         for position in numpy.ndindex(fresh.shape):
             item = fresh[position]
             if isinstance(item, numpy.ndarray):
                 fresh[position] = item.copy()
     return fresh
+
+
+def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = False) -> Any:
+    """Take rows named by a vector of indices out of something that is in memory.
+
+    Parameters
+    ----------
+    container : ndarray, sequence, or object with ``__len__`` and ``__getitem__``
+        Where to take them from.
+    rows : ndarray of int64, shape (n,)
+        Any indices: which exist is checked here.
+    borrow : bool, optional
+        Whether the arrays inside a list or an object array may be handed out as they are, because
+        whoever asked only reads them.
+
+    Returns
+    -------
+    ndarray or list
+        What `take` returns for the same rows.
+
+    Raises
+    ------
+    RequestError
+        If one of them does not exist.
+
+    """
+    if type(container) in _TABLES and container.dtype.kind in "biufc" and container.ndim:
+        return gather(container, rows)
+    if len(rows) and int(rows.view(numpy.uint64).max()) >= len(container):
+        raise RequestError(f"the rows go from 0 to {len(container) - 1}, got {rows!r:.80}")
+    if borrow:
+        if type(container) is list:
+            return [container[index] for index in rows.tolist()]
+        if type(container) is numpy.ndarray:
+            return container[rows]
+    return take(container, rows)
 
 
 def take(container: Any, rows: Rows) -> Any:

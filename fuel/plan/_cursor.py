@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fuel.plan._chain import BEHAVIOUR
 from fuel.plan._context import Context
 from fuel.typing import JSON
+from fuel.utils._overrides import overridden
 
 if TYPE_CHECKING:
     from fuel.plan._run import Start
@@ -79,6 +81,34 @@ class Cursor:
         """
         raise NotImplementedError
 
+    def in_blocks(self) -> bool:
+        """Tell whether `block` may have something to give."""
+        return False
+
+    def block(self, count: int) -> Any:
+        """Return several examples at once.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the epoch may leave fewer.
+
+        Returns
+        -------
+        tuple or None
+            (columns, ordinal of the first, number of examples), where a column holds a source of
+            all of them: an array, a list, or an object array whose entries must not be handed
+            out, for they may be the dataset's. None where examples can only be had one by one;
+            nothing was taken then. After an error `seek` goes back to before.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        return None
+
     def face(self, request: Any) -> Any:
         """Answer a direct call of the step's ``get_data``."""
         return self.produce(request)
@@ -130,6 +160,13 @@ class MapCursor(Cursor):
     def __init__(self, start: Start, step: Any) -> None:
         self.child = start.child(step.data_stream)
         super().__init__(start, step)
+        # What does the work of this step and of those below it, once it is known: False for nobody.
+        self.fused: Any = None
+        # Whether the step only reads what it is given, so that the child need not make copies.
+        self.borrows = hasattr(self.child, "borrow") and _only_reads(step)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "fused": None}
 
     def produce(self, request: Any) -> Any:
         """Return the next item of the stream below, transformed."""
@@ -138,7 +175,44 @@ class MapCursor(Cursor):
                 f"{type(self.step).__name__} takes no requests, got {request!r:.80}; give the "
                 "iteration scheme to the DataStream below it"
             )
+        fused = self.fused
+        if fused is None:
+            fused = self._fuse()
+        if fused:
+            data, self.context = fused.item()
+            return data
         child = self.child
-        data = next(child)
+        if self.borrows:
+            child.borrow = True
+            try:
+                data = next(child)
+            finally:
+                child.borrow = False
+        else:
+            data = next(child)
         self.context = child.context
         return self.step.apply(data, child.context)
+
+    def in_blocks(self) -> bool:
+        """Tell whether kernels do all the work."""
+        fused = self._fuse() if self.fused is None else self.fused
+        return bool(fused) and not fused.left and bool(fused.source.in_blocks())
+
+    def block(self, count: int) -> Any:
+        """Return several examples at once, where kernels do all the work."""
+        fused = self._fuse() if self.fused is None else self.fused
+        return fused.block(count) if fused else None
+
+    def _fuse(self) -> Any:
+        from fuel.plan._fusion import fuse
+
+        self.fused = fuse(self) or False
+        return self.fused
+
+
+def _only_reads(step: Any) -> bool:
+    """Tell whether a step hands on nothing of what it is given, but what it made of it."""
+    copies = getattr(step, "_copies_source", None)
+    if copies is None or overridden(step, "_copies_source", *BEHAVIOUR):
+        return False
+    return all(copies(source) for source in step.data_stream.sources)

@@ -39,6 +39,7 @@ def explain(stream: Any) -> str:
     names = step_names(stream)
     source, ahead, _ = prefix(stream)
     anywhere = {id(step) for step in ahead}
+    together = {id(step) for step in _fused(source, ahead)}
     lines: list[str] = []
 
     def visit(step: Any, depth: int) -> None:
@@ -46,6 +47,8 @@ def explain(stream: Any) -> str:
             note = f"source: {getattr(step, '_describe_source', lambda: type(step).__name__)()}"
         elif id(step) in anywhere:
             note = "elementwise: can be evaluated for any example, anywhere"
+            if id(step) in together:
+                note = f"{note}; fused with the source"
         elif elementwise(step):
             note = "elementwise, but above a step that is not: runs in order, in this process"
         else:
@@ -60,10 +63,19 @@ def explain(stream: Any) -> str:
     above = {0: " is", 1: " and the elementwise step above it are"}.get(
         count, f" and the {count} elementwise steps above it are"
     )
+    fused = ", ".join(names[id(step)] for step in ahead if id(step) in together) or "nothing"
+    if together:
+        fused = f"{fused}, in one pass over the rows of {names[id(source)]}"
     lines.append(
-        f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: nothing"
+        f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: {fused}"
     )
     return "\n".join(lines)
+
+
+def _fused(source: Any, steps: list[Any]) -> list[Any]:
+    from fuel.plan._fusion import foreseen
+
+    return foreseen(source, steps)
 
 
 def _produces_examples(step: Any) -> bool:

@@ -1,8 +1,10 @@
 """What a step does to the arrays of a source, in words that a kernel understands.
 
-In this room: the operations that steps offer (``step._operations(source)``), so that a run of
-steps can be handed to one kernel call. Not here: how they are joined (`fuel.plan._fusion`), and
-the steps, whose own methods stay the meaning: an operation that is not fused is not used.
+In this room: the operations that steps offer, so that a run of steps can be handed to one kernel
+call. ``step._operations(source, dtype)`` returns a tuple of them for a source of a type (an empty
+one for a source that the step leaves alone), or None where the step cannot be put so. Not here:
+how they are joined (`fuel.plan._fusion`), and the steps, whose own methods stay the meaning: an
+operation that is not fused is not used.
 
 Two kinds: *arithmetic* acts on every element alike, *geometry* says where elements come from.
 """
@@ -17,6 +19,7 @@ __all__ = [
     "Add",
     "CastTo",
     "CropTo",
+    "Decode",
     "Divide",
     "Flatten",
     "Flip",
@@ -99,11 +102,34 @@ class CropTo:
         Takes (context, heights, widths), the sizes as int64 vectors with an entry an image, and
         returns the offsets of the windows from the top and from the left, as int64 vectors. It
         raises what the step raises for an image that is too small.
+    layout : {'CHW', 'HWC', 'HW'}
+        The order of the axes of an image.
 
     """
 
     window: tuple[int, int]
     place: Callable[[Any, Any, Any], tuple[Any, Any]]
+    layout: str
+
+
+@dataclass(frozen=True)
+class Decode:
+    """Images of files, with their channels first.
+
+    Parameters
+    ----------
+    color_mode : {'RGB', 'L'}
+        What they are converted to.
+    max_pixels : int or None
+        The largest number of pixels of an image.
+    name : str
+        The source, for messages.
+
+    """
+
+    color_mode: str
+    max_pixels: int | None
+    name: str
 
 
 @dataclass(frozen=True)
@@ -116,11 +142,14 @@ class Flip:
         Which axis runs backwards.
     choose : callable
         Takes (context, size) and returns one bool an image.
+    layout : {'CHW', 'HWC', 'HW'}
+        The order of the axes of an image.
 
     """
 
     axis: str
     choose: Callable[[Any, int], Any]
+    layout: str
 
 
 @dataclass(frozen=True)
@@ -131,10 +160,15 @@ class ToLayout:
     ----------
     layout : {'CHW', 'HWC'}
         The order of channel, height and width that results.
+    before : {'CHW', 'HWC'}
+        The order that there is.
 
     """
 
     layout: str
+    before: str
 
 
-Operation: TypeAlias = "Add | CastTo | CropTo | Divide | Flatten | Flip | Multiply | ToLayout"
+Operation: TypeAlias = (
+    "Add | CastTo | CropTo | Decode | Divide | Flatten | Flip | Multiply | ToLayout"
+)

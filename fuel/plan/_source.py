@@ -4,18 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fuel.exceptions import StateError, StateMismatchError
+import numpy
+
+from fuel.exceptions import RequestError, StateError, StateMismatchError
+from fuel.kernels.gather import read_rows
 from fuel.plan import _memory
 from fuel.plan._context import Context
 from fuel.plan._cursor import Cursor
 from fuel.plan._foreign import NeedsReplay
 from fuel.typing import JSON
-from fuel.utils._overrides import is_ours
+from fuel.utils._overrides import is_ours, overridden
 
 if TYPE_CHECKING:
     from fuel.plan._run import Start
 
-__all__ = ["SourceCursor"]
+__all__ = ["SourceCursor", "reads_by_rows"]
+
+#: The methods of a dataset that decide what a request means.
+_READING = ("_tables", "_take", "get_data", "num_examples")
+#: Larger than any index.
+_LARGEST = 1 << 62
+
+
+def reads_by_rows(step: Any, state: Any) -> bool:
+    """Tell whether what a stream reads can be named by vectors of indices.
+
+    Parameters
+    ----------
+    step : stream
+        A stream that reads a dataset.
+    state : object
+        The state of the dataset.
+
+    Returns
+    -------
+    bool
+        True where the scheme asks for examples by their numbers, the dataset has tables of them,
+        and no class of a user's says what a request means.
+
+    """
+    dataset = getattr(step, "dataset", None)
+    return (
+        state is None
+        and getattr(step, "iteration_scheme", None) is not None
+        and hasattr(dataset, "_take")
+        and not overridden(dataset, *_READING)
+        and not overridden(step, "get_data")
+    )
 
 
 class SourceCursor(Cursor):
@@ -50,8 +85,18 @@ class SourceCursor(Cursor):
         self.finished = False
         self.examples = bool(step.produces_examples)
         self.mark: JSON = None if self.requests is None else self.requests.tell()
+        # Whether rows may be named by vectors of indices, and no list of them is ever made.
+        self.by_rows = reads_by_rows(step, self.state)
+        # Whether whoever reads the items only reads them, and hands none of their arrays on.
+        self.borrow = False
 
     def __next__(self) -> Any:
+        if self.by_rows and not self.examples:
+            first, rows, request = self.ask()
+            data = self.read(rows, request)
+            self.context = Context(self.epoch, first, self.requests.position - first, self.draws)
+            self.delivered()
+            return data
         requests = self.requests
         try:
             if requests is None:
@@ -71,6 +116,110 @@ class SourceCursor(Cursor):
             # Only now: after an error the place is still that behind the last item delivered.
             self.mark = requests.tell()
         return data
+
+    def ask(self) -> tuple[int, Any, Any]:
+        """Make the next request.
+
+        Returns
+        -------
+        first : int
+            The ordinal of the first example of it.
+        rows : numpy.ndarray, shape (n,), dtype int64, or None
+            The rows of a batch; not checked. None where the request is no list of integers.
+        request : object
+            The request; None where there is no need for it, for there are rows.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        requests = self.requests
+        first = requests.position
+        try:
+            if not self.examples:
+                rows = requests.rows(1)
+                if rows is not None:
+                    return first, rows, None
+            request = next(requests)
+        except StopIteration:
+            self.finished = True
+            raise
+        return first, read_rows(request, _LARGEST) if type(request) is list else None, request
+
+    def read(self, rows: Any, request: Any) -> Any:
+        """Fetch what was asked for."""
+        tables = self.tables() if rows is not None else []
+        if tables:
+            take, borrow = self.dataset._take, self.borrow
+            try:
+                return tuple([take(table, rows, borrow) for table in tables])
+            except RequestError:
+                pass  # the dataset says it better
+        return self.dataset.get_data(self.state, rows.tolist() if request is None else request)
+
+    def delivered(self) -> None:
+        """Count an item; only after an item is the place behind it."""
+        self.count += 1
+        self.mark = self.requests.tell()
+
+    def in_blocks(self) -> bool:
+        """Tell whether several examples can be had at once."""
+        tables = self.tables() if self.by_rows and self.examples else []
+        return bool(tables) and all(map(_stackable, tables))
+
+    def rows_ahead(self, count: int) -> Any:
+        """Request several examples of a stream of examples at once.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the epoch may leave fewer.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,), dtype int64, or None
+            The rows to fetch, after which `passed` is to be called. None where they can only be
+            fetched one by one; nothing was requested then.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        if not self.in_blocks():
+            return None
+        try:
+            rows = self.requests.rows(count)
+        except StopIteration:
+            self.finished = True
+            raise
+        if rows is not None and len(rows) < count:
+            self.finished = True
+        return rows
+
+    def passed(self, count: int) -> None:
+        """Move the place behind so many examples, which were all delivered at once."""
+        self.context = Context(self.epoch, self.requests.position - 1, None, self.draws)
+        self.count += count
+        self.mark = self.requests.tell()
+
+    def block(self, count: int) -> Any:
+        """Return several examples at once; see `Cursor.block`."""
+        rows = self.rows_ahead(count)
+        if rows is None:
+            return None
+        first = self.requests.position - len(rows)
+        columns = [self.dataset._take(table, rows, True) for table in self.tables()]
+        self.passed(len(rows))
+        return columns, first, len(rows)
+
+    def tables(self) -> list[Any]:
+        """Return what the sources are read from, if all are in memory; else an empty list."""
+        tables: list[Any] = self.dataset._tables()
+        return tables
 
     def produce(self, request: Any) -> Any:
         """Fetch what a request names."""
@@ -128,6 +277,18 @@ class SourceCursor(Cursor):
     def close(self) -> None:
         """Close the dataset's state if no later pass uses it."""
         self.step._end_pass(self)
+
+
+def _stackable(table: Any) -> bool:
+    """Tell whether rows of a table, taken at once, are what single rows make when stacked."""
+    if type(table) is list:
+        return True
+    if type(table) not in (numpy.ndarray, numpy.memmap):
+        return False
+    if table.dtype.kind == "O":
+        return table.ndim == 1
+    # Strings become as long as the longest among them.
+    return table.ndim > 0 and table.dtype.kind in "biufc" and table.dtype.isnative
 
 
 def _remembered(step: Any) -> JSON:

@@ -17,6 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
+from fuel.kernels.gather import read_rows
 from fuel.schemes._base import RequestIterator, check_batch_size, check_place
 from fuel.typing import JSON, Request
 
@@ -340,11 +341,7 @@ def index_vector(indices: Any, start: int, stop: int) -> NDArray[numpy.int64] | 
         if max(abs(part.start), abs(part.stop)) >= _LARGEST:
             return None
         return numpy.arange(part.start, part.stop, part.step, dtype=numpy.int64)
-    if type(part) is not list:
-        return None
-    from fuel.kernels.gather import read_rows
-
-    return read_rows(part, _LARGEST)
+    return read_rows(part, _LARGEST) if type(part) is list else None
 
 
 def take(indices: Any, places: NDArray[numpy.int64]) -> list[Any]:

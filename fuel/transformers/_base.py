@@ -78,6 +78,8 @@ class Transformer(AbstractDataStream):
 
     #: Whether each item is a pure function of one item below and its context.
     elementwise: bool = False
+    #: What is read from the configuration for every item.
+    _setting: Any = None
 
     def __init__(
         self, data_stream: Any, produces_examples: bool | None = None, **kwargs: Any

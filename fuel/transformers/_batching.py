@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from fuel.plan import Context, Cursor
 from fuel.schemes import BatchScheme
 from fuel.schemes._base import is_custom
@@ -140,12 +142,17 @@ class _BatchCursor(RequestCursor):
         self.examples: list[Any] = []
         self.contexts: list[Context] = []
         self.first: Any = None
+        # Whether the step above only reads the batches, and hands none of their arrays on.
+        self.borrow = False
 
     def produce(self, request: Any) -> Any:
         """Return a batch of so many examples."""
         count = check_request(type(self.step).__name__, request)
         child, examples, contexts = self.child, self.examples, self.contexts
         if not examples:
+            batch = self._at_once(count)
+            if batch is not None:
+                return batch
             self.first = self.below.place()
         while len(examples) < count:
             try:
@@ -168,6 +175,45 @@ class _BatchCursor(RequestCursor):
         context, sources = Context.gather(contexts), list(zip(*examples, strict=False))
         batch = tuple([stack(source) for source in sources])
         self.context, self.examples, self.contexts = context, [], []
+        return batch
+
+    def _at_once(self, count: int) -> Any:
+        """Return a batch fetched as one, None where examples can only be had one by one."""
+        child = self.child
+        if not child.in_blocks():
+            return None
+        before = child.tell()
+        try:
+            found = child.block(count)
+            if found is None:
+                return None
+            columns, first, size = found
+            batch = tuple([self._stacked(column) for column in columns])
+        except StopIteration:
+            raise
+        except Exception:
+            # One by one, the examples before the one that fails are kept, and it is named.
+            child.seek(before)
+            return None
+        if size < count and self.step.strictness:
+            if self.step.strictness == 1:
+                raise StopIteration
+            child.seek(before)
+            return None
+        ordinals = numpy.arange(first, first + size, dtype=numpy.int64)
+        self.context = Context(child.epoch, first, None, child.context.draws, ordinals=ordinals)
+        return batch
+
+    def _stacked(self, column: Any) -> Any:
+        """Return what `stack` makes of the examples of a source, in memory of its own."""
+        if type(column) is numpy.ndarray and column.dtype != object:
+            return column
+        items = column if type(column) is list else column.tolist()
+        batch = stack(items)
+        if batch.dtype == object and not self.borrow:
+            for index, item in enumerate(items):
+                if isinstance(item, numpy.ndarray):
+                    batch[index] = item.copy()
         return batch
 
     def tell_held(self) -> JSON:

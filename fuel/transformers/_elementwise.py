@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from fuel.config_parser import config
+from fuel.plan import _operations as operations
 from fuel.transformers._base import AgnosticSourcewiseTransformer, SourcewiseTransformer
 from fuel.transformers._checks import check_dtype, check_which, kind_below, labels_below
 from fuel.transformers._stacking import as_batch, is_ragged, object_array
@@ -93,6 +94,14 @@ class Flatten(SourcewiseTransformer):
         # Not -1: it could not be inferred for a batch without examples.
         return batch.reshape((len(batch), int(numpy.prod(batch.shape[1:]))))
 
+    def _operations(self, source: str, dtype: Any) -> Any:
+        return (operations.Flatten(),) if _chosen(self, source) else ()
+
+
+def _chosen(step: SourcewiseTransformer, source: str) -> bool:
+    """Tell whether a step transforms a source."""
+    return step.which_sources is None or source in step.which_sources
+
 
 def _check_number(argument: str, value: Any, operation: str) -> None:
     """Refuse what arrays cannot be multiplied by, or added to."""
@@ -151,6 +160,11 @@ class ScaleAndShift(AgnosticSourcewiseTransformer):
         """Scale, then shift."""
         return _each(as_batch(source_data), lambda data: data * self.scale + self.shift)
 
+    def _operations(self, source: str, dtype: Any) -> Any:
+        if not _chosen(self, source):
+            return ()
+        return operations.Multiply(self.scale), operations.Add(self.shift)
+
     def _parameters(self) -> dict[str, Any]:
         return {"scale": self.scale, "shift": self.shift, **super()._parameters()}
 
@@ -200,6 +214,9 @@ class Cast(AgnosticSourcewiseTransformer):
                     raise
         return _each(numpy.asarray(source_data), lambda data: numpy.asarray(data, dtype=self.dtype))
 
+    def _operations(self, source: str, dtype: Any) -> Any:
+        return (operations.CastTo(self.dtype),) if _chosen(self, source) else ()
+
     def _parameters(self) -> dict[str, Any]:
         return {"dtype": str(numpy.dtype(self.dtype)), **super()._parameters()}
 
@@ -233,6 +250,18 @@ class ForceFloatX(AgnosticSourcewiseTransformer):
             if source_data.dtype.name != dtype.name:
                 return source_data.astype(dtype)
         return source_data
+
+    @property
+    def _setting(self) -> Any:
+        return config.floatX
+
+    def _operations(self, source: str, dtype: Any) -> Any:
+        if not _chosen(self, source):
+            return ()
+        if dtype is None:
+            return None
+        floating = dtype.kind == "f" and dtype.name != numpy.dtype(config.floatX).name
+        return (operations.CastTo(config.floatX),) if floating else ()
 
     def _parameters(self) -> dict[str, Any]:
         return {"dtype": str(numpy.dtype(config.floatX)), **super()._parameters()}

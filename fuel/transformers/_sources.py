@@ -103,6 +103,9 @@ class Rename(AgnosticTransformer):
         """Return the data as it came: only names change."""
         return data
 
+    def _columns(self, sources: tuple[str, ...]) -> list[int]:
+        return list(range(len(sources)))
+
     def _parameters(self) -> dict[str, Any]:
         pairs = zip(self.data_stream.sources, self.sources, strict=False)
         return {"names": {old: new for old, new in pairs if old != new}}
@@ -160,6 +163,9 @@ class FilterSources(AgnosticTransformer):
         """Return the data of the sources kept."""
         pairs = zip(self.data_stream.sources, data, strict=False)
         return tuple([item for source, item in pairs if source in self.sources])
+
+    def _columns(self, sources: tuple[str, ...]) -> list[int]:
+        return [column for column, source in enumerate(sources) if source in self.sources]
 
     def _parameters(self) -> dict[str, Any]:
         return {"sources": tuple(self.sources)}

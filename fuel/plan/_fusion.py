@@ -1,0 +1,280 @@
+"""A source and the steps above it as one: rows are gathered, cut and calculated with in one pass.
+
+In this room: `fuse`, which finds the longest run of steps above a source that a kernel can do
+together, and `Fused`, which does them for an item, or for many examples at once. What one source
+goes through is in `fuel.plan._kernels`. Not here: the words in which steps say what they do
+(`fuel.plan._operations`), and the arithmetic itself (`fuel.kernels`).
+
+A fused run gives what the steps give one after the other, bit for bit; whatever is out of the
+ordinary (a request that is no list of integers, a table that changed its form) takes that way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from fuel.exceptions import RequestError
+from fuel.plan._chain import BEHAVIOUR, elementwise
+from fuel.plan._context import Context
+from fuel.plan._cursor import MapCursor
+from fuel.plan._decoding import DecodeKernel
+from fuel.plan._kernels import Kernel
+from fuel.plan._source import SourceCursor, reads_by_rows
+from fuel.utils._overrides import overridden
+
+__all__ = ["Fused", "foreseen", "fuse", "fusible_steps", "joined"]
+
+
+def fusible_steps(steps: list[Any]) -> list[Any]:
+    """Return the steps, from the source up, that may say what they do.
+
+    Parameters
+    ----------
+    steps : list of stream
+        The steps above a source, lowest first.
+
+    Returns
+    -------
+    list of stream
+        Those at the beginning whose behaviour is ours, untouched.
+
+    """
+    found = []
+    for step in steps:
+        if (
+            not (hasattr(step, "_operations") or hasattr(step, "_columns"))
+            or overridden(step, "_operations", "_columns", *BEHAVIOUR)
+            or not elementwise(step)
+            or step.produces_examples != step.data_stream.produces_examples
+        ):
+            break
+        found.append(step)
+    return found
+
+
+def joined(
+    sources: Any, tables: list[Any], steps: list[Any], examples: bool
+) -> tuple[list[Any], int]:
+    """Join the longest run of steps that kernels can do.
+
+    Parameters
+    ----------
+    sources : tuple of str
+        The names of the sources.
+    tables : list
+        What each source is read from.
+    steps : list of stream
+        The steps above the source, lowest first.
+    examples : bool
+        Whether the stream is one of examples.
+
+    Returns
+    -------
+    kernels : list of Kernel
+        One a source of the uppermost of the steps that they do.
+    count : int
+        How many of the steps they do.
+
+    """
+    kernels: list[Any] = [Kernel(column, table, examples) for column, table in enumerate(tables)]
+    complete, count = kernels, 0
+    for number, step in enumerate(steps):
+        chosen = getattr(step, "_columns", None)
+        if chosen is not None:
+            kernels = [kernels[column] for column in chosen(sources)]
+            sources = tuple(step.sources)
+        else:
+            extended = []
+            for source, kernel in zip(sources, kernels, strict=True):
+                operations = step._operations(source, kernel.dtype)
+                longer = None if operations is None else kernel.extended(operations)
+                if longer is None:
+                    return complete, count
+                extended.append(longer)
+            kernels = extended
+        if all(kernel.complete for kernel in kernels):
+            complete, count = kernels, number + 1
+    return complete, count
+
+
+def fuse(cursor: MapCursor) -> Fused | None:
+    """Return what does the work of a pass and of those below it, if that is possible.
+
+    Parameters
+    ----------
+    cursor : MapCursor
+        The pass of the uppermost step.
+
+    Returns
+    -------
+    Fused or None
+        None where nothing can be fused.
+
+    """
+    steps = [cursor.step]
+    below: Any = cursor.child
+    while type(below) is MapCursor:
+        steps.append(below.step)
+        below = below.child
+    if type(below) is not SourceCursor or not below.by_rows:
+        return None
+    fused = Fused(below, steps[::-1])
+    return fused if fused.count else None
+
+
+def foreseen(source: Any, steps: list[Any]) -> list[Any]:
+    """Return the steps above a source that kernels will do, without reading anything.
+
+    Parameters
+    ----------
+    source : stream
+        A stream that reads a dataset.
+    steps : list of stream
+        The elementwise steps right above it, lowest first.
+
+    Returns
+    -------
+    list of stream
+        Those at the beginning of `steps` that will be fused.
+
+    """
+    if not steps or not reads_by_rows(source, getattr(source, "data_state", None)):
+        return []
+    tables, sources = source.dataset._tables(), tuple(source.sources)
+    if len(tables) != len(sources):
+        return []
+    able = fusible_steps(steps)
+    kernels, count = joined(sources, tables, able, bool(source.produces_examples))
+    return able[:count] if any(kernel.touched for kernel in kernels) else []
+
+
+class Fused:
+    """A source and the steps above it, evaluated together.
+
+    Parameters
+    ----------
+    source : SourceCursor
+        The pass of the source.
+    steps : list of stream
+        All steps up to the one whose items are wanted, lowest first.
+
+    Attributes
+    ----------
+    count : int
+        How many of the steps are done by kernels.
+
+    """
+
+    def __init__(self, source: SourceCursor, steps: list[Any]) -> None:
+        self.source = source
+        self.steps = steps
+        self._join()
+
+    def _join(self) -> None:
+        source = self.source
+        tables, sources = source.tables(), tuple(source.step.sources)
+        able = fusible_steps(self.steps) if len(tables) == len(sources) else []
+        self.kernels, self.count = joined(sources, tables, able, source.examples)
+        # Sources that are only taken from their tables are done by nobody else, but that is no
+        # reason to call it fused.
+        if not any(kernel.touched for kernel in self.kernels):
+            self.count = 0
+        self.left = self.steps[self.count :]
+        self.given = [list(_attributes(step)) for step in self.steps[: self.count]]
+        self.identities = [list(map(id, given)) for given in self.given]
+
+    def _up_to_date(self) -> bool:
+        """Tell whether kernels do anything, after a look at whether the steps were changed."""
+        for step, identities in zip(self.steps, self.identities, strict=False):
+            if list(map(id, _attributes(step))) != identities:
+                self._join()
+                break
+        return self.count > 0
+
+    def item(self) -> tuple[Any, Context]:
+        """Return the next item and its context.
+
+        Returns
+        -------
+        data : tuple
+            One entry a source.
+        context : Context
+            That of the item.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        """
+        source = self.source
+        first, rows, request = source.ask()
+        if source.examples and type(request) is int and request >= 0:
+            rows = numpy.array([request], dtype=numpy.int64)
+        size = source.requests.position - first
+        context = Context(source.epoch, first, None if source.examples else size, source.draws)
+        data = left = None
+        if rows is not None and self._up_to_date():
+            try:
+                data = self._columns(rows, first)
+                left = self.left
+            except Exception:
+                pass  # step by step it goes wrong again, and whose fault it is will be told
+        if data is None:
+            data = source.dataset.get_data(None, rows.tolist() if request is None else request)
+            left = self.steps
+        elif source.examples:
+            data = tuple([column[0] for column in data])
+        else:
+            # Of files the steps make lists of images.
+            for column, kernel in enumerate(self.kernels):
+                if type(kernel) is DecodeKernel:
+                    data = (*data[:column], list(data[column]), *data[column + 1 :])
+        source.context = context
+        source.delivered()
+        for step in left:
+            data = step.apply(data, context)
+        return data, context
+
+    def block(self, count: int) -> Any:
+        """Return several examples at once; see `Cursor.block`."""
+        if not self._up_to_date() or self.left:
+            return None
+        source = self.source
+        rows = source.rows_ahead(count)
+        if rows is None:
+            return None
+        first = source.requests.position - len(rows)
+        columns = self._columns(rows, first, borrow=True)
+        if columns is None:
+            raise RequestError("the tables have changed")  # asked one by one, they are read anew
+        source.passed(len(rows))
+        return columns, first, len(rows)
+
+    def _columns(self, rows: Any, first: int, borrow: bool = False) -> Any:
+        """Return the sources of a batch; None where a table is not what it was."""
+        source = self.source
+        tables = source.tables()
+        batch = Context(source.epoch, first, len(rows), source.draws)
+        take, borrow = source.dataset._take, borrow or (source.borrow and not self.left)
+        columns = []
+        for kernel in self.kernels:
+            if kernel.column >= len(tables):
+                return None
+            table = tables[kernel.column]
+            if not kernel.touched:
+                columns.append(take(table, rows, borrow))
+            elif type(kernel) is DecodeKernel:
+                columns.append(kernel(table, list(take(table, rows, True)), batch))
+            elif kernel.fits(table):
+                columns.append(kernel(table, rows, batch))
+            else:
+                return None
+        return tuple(columns)
+
+
+def _attributes(step: Any) -> list[Any]:
+    """Return what a step is given by: what it holds, and a setting that it reads."""
+    return [*vars(step).values(), step._setting]
