@@ -103,9 +103,7 @@ def test_a_batch_is_its_examples(name: str, size: int) -> None:
     one_by_one = examples(ALL[name](stream(array)))
     assert_same_items(examples(ALL[name](stream(array, size))), one_by_one)
     # The step above, the same, when the batch is made above it, and taken apart below it.
-    assert_same_items(
-        examples(Batch(ALL[name](stream(array)), ConstantScheme(size))), one_by_one
-    )
+    assert_same_items(examples(Batch(ALL[name](stream(array)), ConstantScheme(size))), one_by_one)
     assert_same_items(examples(ALL[name](Unpack(stream(array, size)))), one_by_one)
 
 
@@ -128,12 +126,12 @@ def test_a_list_stays_a_list_and_lengths_may_differ(name: str, kind: str) -> Non
     axis = 2 if name in IMAGES else 1
     ragged = [one.take(range(5 + index), axis - 1) for index, one in enumerate(array[:3])]
     alike = [one.copy() for one in array[:3]]
-    for given in (ragged, alike):
-        batch: Any = list(given)
+    for three in (ragged, alike):
+        batch: Any = list(three)
         if kind == "object array":
             batch = numpy.empty(3, dtype=object)
             batch[:] = [None] * 3
-            for index, one in enumerate(given):
+            for index, one in enumerate(three):
                 batch[index] = one
         step = ALL[name](stream(array, 3))
         (found,) = step.apply((batch,), Context(0, 0, 3))
@@ -142,7 +140,7 @@ def test_a_list_stays_a_list_and_lengths_may_differ(name: str, kind: str) -> Non
             assert found.dtype == object and found.shape == (3,)
         below = stream(array)
         expected = [
-            ALL[name](below).apply((one,), Context(0, index))[0] for index, one in enumerate(given)
+            ALL[name](below).apply((one,), Context(0, index))[0] for index, one in enumerate(three)
         ]
         assert_same_items(list(found), expected)
 
