@@ -17,6 +17,10 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
+
 #if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2001000
 /* Partial decoding, and the upsampling of 4:4:0, are as they should be from 2.1 on. */
 #error "fuel.kernels._jpeg needs the headers of libjpeg-turbo 2.1 or newer"
@@ -157,6 +161,16 @@ static int fuel_jpeg_ends(const uint8_t *p, const uint8_t *end, int marker)
         }
         marker = 0;
     }
+}
+
+/* The number of an image that no thread has begun. */
+static int64_t fuel_jpeg_next(int64_t *begun)
+{
+#ifdef _MSC_VER
+    return _InterlockedExchangeAdd64((volatile __int64 *)begun, 1);
+#else
+    return __atomic_fetch_add(begun, 1, __ATOMIC_RELAXED);
+#endif
 }
 
 #include "_jpeg_store.h"

@@ -13,10 +13,17 @@ cdef extern from "_jpeg.h" nogil:
     enum:
         JMSG_LENGTH_MAX
         LIBJPEG_TURBO_VERSION_NUMBER
+    int64_t fuel_jpeg_next(int64_t* begun)
     int fuel_jpeg_frame(const uint8_t* data, size_t size, int64_t* found)
     int fuel_jpeg_decode(
         const uint8_t* data, size_t size, const fuel_jpeg_place* at, uint8_t* out, char* text
     )
+
+cdef enum:
+    PLACE = sizeof(fuel_jpeg_place) // sizeof(int64_t)
+
+#: The longest message, its end included.
+TEXT = JMSG_LENGTH_MAX
 
 #: The version of the headers that this was built with, as major * 1000000 + minor * 1000 + patch.
 VERSION = LIBJPEG_TURBO_VERSION_NUMBER
@@ -38,41 +45,40 @@ def frames(tuple images not None, int64_t[:, ::1] found):
 
 
 def decode(
-    tuple images not None, const int64_t[:, ::1] plan, const int64_t[::1] targets, int[::1] codes
+    tuple images not None, const int64_t[:, ::1] plan, const int64_t[::1] targets,
+    int[::1] codes, char[:, ::1] texts, int64_t[::1] begun
 ):
-    """Decode each image to its address; the tuple keeps the bytes alive meanwhile.
+    """Decode images to their addresses until none is left; the tuple keeps the bytes alive.
 
-    `plan` has a line a image, as `fuel_jpeg_place` in `_jpeg.h`. Returns None where all went well,
-    else a message for each, of those whose code is not 0.
+    `plan` has a line an image, as `fuel_jpeg_place` in `_jpeg.h`, `codes` what came of it, `texts`
+    room for a message. Several threads may call this with the same arguments: `begun`, one number
+    that starts at 0, is where they agree on who takes which image.
     """
-    cdef Py_ssize_t count = len(images), number, failed = 0
+    cdef Py_ssize_t count = len(images), number
     cdef const uint8_t** starts = <const uint8_t**>calloc(count + 1, sizeof(void*))
     cdef size_t* sizes = <size_t*>calloc(count + 1, sizeof(size_t))
-    cdef char* texts = <char*>calloc(count + 1, JMSG_LENGTH_MAX)
     cdef bytes data
     try:
-        if starts == NULL or sizes == NULL or texts == NULL:
+        if starts == NULL or sizes == NULL:
             raise MemoryError
+        if plan.shape[1] != PLACE or texts.shape[1] != JMSG_LENGTH_MAX:
+            raise ValueError("the door and the kernel were built of different sources")
         for number in range(count):
             data = images[number]
             starts[number] = <const uint8_t*>PyBytes_AS_STRING(data)
             sizes[number] = PyBytes_GET_SIZE(data)
         with nogil:
-            for number in range(count):
+            while True:
+                number = fuel_jpeg_next(&begun[0])
+                if number >= count:
+                    break
                 codes[number] = fuel_jpeg_decode(
                     starts[number],
                     sizes[number],
                     <const fuel_jpeg_place*>&plan[number, 0],
                     <uint8_t*>targets[number],
-                    &texts[number * JMSG_LENGTH_MAX],
+                    &texts[number, 0],
                 )
-                failed += codes[number] != 0
-        if not failed:
-            return None
-        return [
-            (&texts[number * JMSG_LENGTH_MAX]).decode("latin-1") for number in range(count)
-        ]
     finally:
         free(starts)
         free(sizes)
-        free(texts)

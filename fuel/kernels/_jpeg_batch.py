@@ -7,7 +7,6 @@ was imported. Not here: how one image is decoded (`_jpeg.pyx`, `_jpeg_backends`,
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,11 +21,6 @@ __all__ = ["BACKEND", "MODULE", "Batch"]
 #: The backend, and the extension where that is it.
 BACKEND, MODULE = _jpeg_backends.choose()
 
-#: Jobs a thread: enough that a large image at the end does not leave the other threads idle.
-_JOBS = 4
-# Measured with two threads: below some 30 kB of files, handing out the work costs what it saves.
-_WORTH_THREADS = 30_000
-
 
 class Batch:
     """Files to decode, what their headers say, and what is wanted of them."""
@@ -34,6 +28,7 @@ class Batch:
     minimum: tuple[int, int] | None = None
     turn = False
     shape = (0, 0)
+    channels = 3
     out: NDArray[Any]
     layout: str
     tops: NDArray[Any]
@@ -86,72 +81,70 @@ class Batch:
                 raise error from None
             raise again from error
 
-    def run(self, function: Callable[[int, int], Any], limit: int | None) -> list[Any]:
-        """Call a function for parts of the batch, each given by its first and its last place."""
+    def whole(self, limit: int | None) -> list[NDArray[Any]]:
+        """Decode the images, in threads."""
         count = len(self.images)
-        parts = _JOBS * (threads.limit() if limit is None else limit)
-        if parts == _JOBS or sum(map(len, self.images)) < _WORTH_THREADS:
-            return [function(0, count)]
-        edges = sorted({count * part // parts for part in range(parts + 1)})
-        return threads.run(function, list(itertools.pairwise(edges)), limit)
-
-    # -- whole images ---------------------------------------------------------------------------
-
-    def whole(self, start: int, stop: int) -> list[NDArray[Any]]:
-        """Decode the images from one place to another."""
-        turns = {place: self._turn(place) for place in range(start, stop)} if self.turn else {}
-        chosen = [place for place in range(start, stop) if self.fast[place]]
-        plan = numpy.zeros((len(chosen), 10), numpy.int64)
-        plan[:, :2] = self.found[chosen, :2]
-        plan[:, 6] = 3 if self.color_mode == "RGB" else self.found[chosen, 2]
+        turns = [self._turn(place) if self.turn else 1 for place in range(count)]
+        plan = numpy.zeros((count, 10), numpy.int64)
+        plan[:, :2] = self.found[:, :2]
+        plan[:, 6] = 3 if self.color_mode == "RGB" else self.found[:, 2]
         plan[:, 7] = 1
         plan[:, 9] = 8
         if self.minimum is not None:
-            for line, place in zip(plan, chosen, strict=True):
-                line[9] = self._eighths(line[0], line[1], turns.get(place, 1))
+            for line, turn in zip(plan, turns, strict=True):
+                line[9] = self._eighths(line[0], line[1], turn)
             plan[:, :2] = -(-plan[:, :2] * plan[:, 9:] // 8)
         plan[:, 4:6] = plan[:, 1::-1]
-        done = dict(zip(chosen, self._fast(chosen, plan), strict=True))
-        arrays = []
-        for place in range(start, stop):
-            array = done.get(place)
-            if array is None:
-                array = self.told(place, self._slow, place)
-            else:
-                array = _jpeg_pillow.turned(array, turns.get(place, 1))
-            arrays.append(array)
-        return arrays
+        arrays: list[Any] = [None] * count
+        chosen = numpy.flatnonzero(self.fast)
+        left: dict[int, Any] = dict.fromkeys(range(count))
+        if BACKEND == "compiled" and len(chosen):
+            for place in chosen.tolist():
+                rows, columns, channels = plan[place, 4:7].tolist()
+                arrays[place] = empty((channels, rows, columns), numpy.uint8)
+            targets = [arrays[place].ctypes.data for place in chosen.tolist()]
+            self._compiled(chosen, plan, numpy.array(targets, numpy.int64), left, limit)
 
-    def _fast(self, chosen: list[int], plan: NDArray[Any]) -> list[NDArray[Any] | None]:
-        """Decode images with the backend; None where it is left to Pillow."""
-        images = tuple(self.images[place] for place in chosen)
-        arrays = [empty(shape, numpy.uint8) for shape in plan[:, [6, 1, 0]].tolist()]
-        outcomes: list[Any]
-        if BACKEND == "compiled":
-            targets = numpy.array([array.ctypes.data for array in arrays], numpy.int64)
-            outcomes = _jpeg_backends.compiled(MODULE, images, plan, targets)
-        else:
-            outcomes = []
-            for data, line, array in zip(images, plan, arrays, strict=True):
-                # Where no smaller size will do, it would choose another than the full one.
-                smallest = None if line[9] == 8 else (int(line[1]), int(line[0]))
-                pixels = _jpeg_backends.simplejpeg(data, int(line[6]), smallest)
-                if isinstance(pixels, numpy.ndarray):
-                    array[...] = pixels.transpose(2, 0, 1)
-                    pixels = True
-                outcomes.append(pixels)
-        for place, outcome in zip(chosen, outcomes, strict=True):
-            self._judge(place, outcome)
-        return [array if outcome else None for array, outcome in zip(arrays, outcomes, strict=True)]
+        def rest(place: int, outcome: OSError | None) -> None:
+            arrays[place] = self.told(place, self._rest, place, plan[place], outcome)
 
-    def _judge(self, place: int, outcome: bool | OSError) -> None:
-        if isinstance(outcome, OSError):
-            self.told(place, _raise, outcome)
+        threads.run(rest, sorted(left.items()), limit)
+        return [
+            array if turn == 1 else _jpeg_pillow.turned(array, turn)
+            for array, turn in zip(arrays, turns, strict=True)
+        ]
 
-    def _slow(self, place: int) -> NDArray[Any]:
-        return _jpeg_pillow.whole(
-            self.images[place], self.color_mode, self.max_pixels, turn=self.turn
-        )
+    def _compiled(
+        self,
+        chosen: NDArray[Any],
+        plan: NDArray[Any],
+        targets: NDArray[Any],
+        left: dict[int, Any],
+        limit: int | None,
+    ) -> None:
+        """Decode with our extension, and take out of `left` what it could decode."""
+        images = tuple(self.images[place] for place in chosen.tolist())
+        outcomes = _jpeg_backends.compiled(MODULE, images, plan[chosen], targets, limit)
+        for place, outcome in zip(chosen.tolist(), outcomes, strict=True):
+            if outcome is True:
+                del left[place]
+            elif outcome is not False:
+                left[place] = outcome
+
+    def _rest(self, place: int, line: NDArray[Any], outcome: OSError | None) -> NDArray[Any]:
+        """Decode an image that our extension did not."""
+        if outcome is not None:
+            raise outcome
+        if BACKEND == "simplejpeg" and self.fast[place]:
+            # Where no smaller size will do, it would choose another than the full one.
+            smallest = None if line[9] == 8 else (int(line[1]), int(line[0]))
+            pixels = _jpeg_backends.simplejpeg(self.images[place], int(line[6]), smallest)
+            if pixels is not None:
+                planes = empty((pixels.shape[2], *pixels.shape[:2]), numpy.uint8)
+                planes[...] = pixels.transpose(2, 0, 1)
+                return planes
+        turn = self.turn and not self.fast[place]
+        return _jpeg_pillow.whole(self.images[place], self.color_mode, self.max_pixels, turn)
 
     def _turn(self, place: int) -> int:
         """Return how an image is to be turned that Pillow does not decode."""
@@ -201,35 +194,30 @@ class Batch:
             "lies inside the image"
         )
 
-    def windows(self, start: int, stop: int) -> None:
-        """Decode the windows from one place to another."""
-        chosen = [place for place in range(start, stop) if self.fast[place]]
-        left = set(range(start, stop)).difference(chosen)
-        if BACKEND == "compiled":
-            plan = numpy.empty((len(chosen), 10), numpy.int64)
-            plan[:, :2] = self.found[chosen, :2]
-            plan[:, 2], plan[:, 3] = self.tops[chosen], self.lefts[chosen]
+    def windows(self, limit: int | None) -> None:
+        """Decode the windows, in threads."""
+        count = len(self.images)
+        left: dict[int, Any] = dict.fromkeys(range(count))
+        chosen = numpy.flatnonzero(self.fast)
+        if BACKEND == "compiled" and len(chosen):
+            plan = numpy.empty((count, 10), numpy.int64)
+            plan[:, :2] = self.found[:, :2]
+            plan[:, 2], plan[:, 3] = self.tops, self.lefts
             plan[:, 4:6] = self.shape
-            plan[:, 6] = 3 if self.color_mode == "RGB" else 1
-            plan[:, 7], plan[:, 8], plan[:, 9] = self.layout == "CHW", self.flips[chosen], 8
-            targets = self.out.ctypes.data + self.out.strides[0] * numpy.array(chosen, numpy.int64)
-            images = tuple(self.images[place] for place in chosen)
-            outcomes = _jpeg_backends.compiled(MODULE, images, plan, targets)
-            for place, outcome in zip(chosen, outcomes, strict=True):
-                self._judge(place, outcome)
-                if not outcome:
-                    left.add(place)
-        else:
-            left.update(place for place in chosen if not self._window_of_whole(place))
-        for place in sorted(left):
-            self.told(place, self._slow_window, place)
+            plan[:, 6] = self.channels
+            plan[:, 7], plan[:, 8], plan[:, 9] = self.layout == "CHW", self.flips, 8
+            targets = self.out.ctypes.data + self.out.strides[0] * chosen
+            self._compiled(chosen, plan, targets, left, limit)
+
+        def rest(place: int, outcome: OSError | None) -> None:
+            self.told(place, self._slow_window, place, outcome)
+
+        threads.run(rest, sorted(left.items()), limit)
 
     def _window_of_whole(self, place: int) -> bool:
-        """Cut the window out of what simplejpeg makes of the file."""
-        channels = 3 if self.color_mode == "RGB" else 1
-        pixels = _jpeg_backends.simplejpeg(self.images[place], channels, None)
-        if not isinstance(pixels, numpy.ndarray):
-            self._judge(place, pixels)
+        """Cut the window out of what simplejpeg makes of the file; False if that is nothing."""
+        pixels = _jpeg_backends.simplejpeg(self.images[place], self.channels, None)
+        if pixels is None:
             return False
         (rows, columns), top, left = self.shape, int(self.tops[place]), int(self.lefts[place])
         pixels = pixels[top : top + rows, left : left + columns]
@@ -238,7 +226,11 @@ class Batch:
         self.out[place] = pixels.transpose(2, 0, 1) if self.layout == "CHW" else pixels
         return True
 
-    def _slow_window(self, place: int) -> None:
+    def _slow_window(self, place: int, outcome: OSError | None) -> None:
+        if outcome is not None:
+            raise outcome
+        if BACKEND == "simplejpeg" and self.fast[place] and self._window_of_whole(place):
+            return
         data, (rows, columns) = self.images[place], self.shape
         top, left = int(self.tops[place]), int(self.lefts[place])
         if not self.usual[place]:
@@ -254,7 +246,3 @@ class Batch:
             self.out[place],
             self.layout,
         )
-
-
-def _raise(error: OSError) -> None:
-    raise error

@@ -158,7 +158,7 @@ def decode_many(
         )
     batch = Batch(images, color_mode, max_pixels, name)
     batch.turn, batch.minimum = apply_orientation, minimum_shape
-    return [array for part in batch.run(batch.whole, threads) for array in part]
+    return batch.whole(threads)
 
 
 def decode_windows(
@@ -220,7 +220,7 @@ def decode_windows(
         )
     batch = Batch(images, color_mode, max_pixels, name)
     batch.window(places, window, flips)
-    channels = 3 if color_mode == "RGB" else 1
+    batch.channels = channels = 3 if color_mode == "RGB" else 1
     one = (channels, *batch.shape) if layout == "CHW" else (*batch.shape, channels)
     shape = (len(batch.images), *one)
     if out is None:
@@ -233,5 +233,5 @@ def decode_windows(
     if not out.flags.writeable:
         raise ValueError("`out` must be writable, got a read-only array; pass another")
     batch.out, batch.layout = out, layout
-    batch.run(batch.windows, threads)
+    batch.windows(threads)
     return out
