@@ -60,7 +60,8 @@ class Batch:
             self.fast[:] = False
 
     def _which(self, number: int) -> str:
-        return f"image {number} of the batch" + (f" of source {self.name!r}" if self.name else "")
+        which = f"image {number} of the batch" if len(self.images) > 1 else "the image"
+        return which + (f" of source {self.name!r}" if self.name else "")
 
     def told(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function for one image, and let its error say for which one."""

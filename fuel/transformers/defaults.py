@@ -11,10 +11,11 @@ import numpy
 
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import check_which, kind_below, labels_below, sources_below
+from fuel.transformers._decoding import ImagesFromBytes
 from fuel.transformers._elementwise import Cast, ScaleAndShift
 from fuel.transformers._stacking import as_batch
 
-__all__ = ["ToBytes", "uint8_pixels_to_floatX"]
+__all__ = ["ToBytes", "rgb_images_from_encoded_bytes", "uint8_pixels_to_floatX"]
 
 
 def uint8_pixels_to_floatX(which_sources: Any) -> Any:
@@ -34,6 +35,26 @@ def uint8_pixels_to_floatX(which_sources: Any) -> Any:
     return (
         (ScaleAndShift, [1 / 255.0, 0], {"which_sources": which_sources}),
         (Cast, ["floatX"], {"which_sources": which_sources}),
+    )
+
+
+def rgb_images_from_encoded_bytes(which_sources: Any) -> Any:
+    """Return the recipe that decodes images which a dataset holds as arrays of bytes.
+
+    Parameters
+    ----------
+    which_sources : tuple of str
+        The sources that hold encoded images.
+
+    Returns
+    -------
+    tuple of tuple
+        A recipe: each image becomes an array (channel, height, width) of red, green and blue.
+
+    """
+    return (
+        (ToBytes, [], {"which_sources": which_sources}),
+        (ImagesFromBytes, [], {"which_sources": which_sources}),
     )
 
 
