@@ -15,8 +15,10 @@
 ``_functions``            what is known of a function that a user hands over
 ``_holding``              how passes that hold items are described
 ``_stacking``             one collection from several examples
+``_tokens``               `Tokens`
 ``_totals``               how many batches come out
 ``sequences``             `Window`, `NGrams`
+``text``                  `Tokens`, `Vocabulary`
 ``defaults``              recipes for datasets
 ========================  ==================================================================
 

@@ -101,10 +101,11 @@ def tokens_of(
         if tokens is None:
             raise TypeError("a function given as `level` must return tokens, got None; return them")
         return tokens
-    if isinstance(text, (list, tuple)):
-        return text
     if isinstance(text, numpy.ndarray) and text.ndim == 1 and text.dtype.kind in "OU":
-        return list(text.tolist())
+        text = text.tolist()
+    # Numbers would all be unknown. One look tells what there is; a look at each costs too much.
+    if isinstance(text, (list, tuple)) and (not text or isinstance(text[0], str)):
+        return text
     kind = f"{type(text).__name__} {text!r:.60}"
     if isinstance(text, numpy.ndarray):
         kind = f"an array of {text.dtype} of shape {text.shape}"

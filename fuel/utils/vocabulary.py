@@ -30,7 +30,7 @@ from fuel.utils._vocabulary_items import (
 __all__ = ["Vocabulary"]
 
 
-class _Usual(enum.Enum):
+class Usual(enum.Enum):
     """Stands for a mark of the usual name, if there is such a token."""
 
     MARK = "usual"
@@ -39,7 +39,7 @@ class _Usual(enum.Enum):
         return "<the usual>"
 
 
-_USUAL = _Usual.MARK
+USUAL = Usual.MARK
 
 #: How marks are called unless they are given another name.
 USUAL_MARKS = {"pad": "<PAD>", "begin": "<S>", "end": "</S>", "unknown": "<UNK>"}
@@ -100,10 +100,10 @@ class Vocabulary(Mapping[str, int]):
         tokens: Iterable[str] | Mapping[str, int],
         *,
         counts: Mapping[str, int] | None = None,
-        unknown: str | _Usual | None = _USUAL,
-        begin: str | _Usual | None = _USUAL,
-        end: str | _Usual | None = _USUAL,
-        pad: str | _Usual | None = _USUAL,
+        unknown: str | Usual | None = USUAL,
+        begin: str | Usual | None = USUAL,
+        end: str | Usual | None = USUAL,
+        pad: str | Usual | None = USUAL,
     ) -> None:
         self._tokens = in_order(tokens)
         self._ids = {token: number for number, token in enumerate(self._tokens)}
@@ -118,7 +118,7 @@ class Vocabulary(Mapping[str, int]):
             self._counts = checked_counts(counts, self._ids)
         marks = {"unknown": unknown, "begin": begin, "end": end, "pad": pad}
         for name, mark in marks.items():
-            if isinstance(mark, _Usual):
+            if isinstance(mark, Usual):
                 usual = USUAL_MARKS[name]
                 marks[name] = usual if usual in self._ids else None
             elif mark is not None and mark not in self._ids:
