@@ -19,6 +19,7 @@ cdef extern from "_rows.h":
         Py_ssize_t shortest
         Py_ssize_t total
     int fuel_is_plain(cnp.ndarray array)
+    int fuel_uniform(PyObject** items, Py_ssize_t count)
     int fuel_read_rows(
         PyObject** items, Py_ssize_t count, fuel_row* rows, fuel_rows_shape* shape
     )
@@ -206,25 +207,7 @@ def scan_dense(cnp.ndarray array not None, const int64_t[::1] lengths not None, 
     return found
 
 
-def uniform(object sequences not None):
+def uniform(tuple items not None):
     """Tell whether all items are arrays of one shape; None where some are no arrays."""
-    cdef tuple items = as_tuple(sequences)
-    cdef cnp.ndarray first, other
-    cdef Py_ssize_t i
-    cdef int axis, axes
-    cdef bint same = True
-    if not items or not isinstance(items[0], cnp.ndarray):
-        return None
-    first = items[0]
-    axes = cnp.PyArray_NDIM(first)
-    for item in items:
-        if not isinstance(item, cnp.ndarray):
-            return None
-        if same:
-            other = item
-            same = cnp.PyArray_NDIM(other) == axes
-            axis = 0
-            while same and axis < axes:
-                same = cnp.PyArray_DIM(other, axis) == cnp.PyArray_DIM(first, axis)
-                axis += 1
-    return same
+    cdef int found = fuel_uniform(PySequence_Fast_ITEMS(items), len(items))
+    return None if found < 0 else found > 0

@@ -99,6 +99,20 @@ static inline int fuel_read_rows(PyObject *const *items, Py_ssize_t count, fuel_
     return 1;
 }
 
+/* 1 where all items are arrays of one shape, 0 where their shapes differ, -1 where some are no arrays
+   or there are none. */
+static inline int fuel_uniform(PyObject *const *items, Py_ssize_t count)
+{
+    int same = count > 0 ? 1 : -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!PyArray_Check(items[i]))
+            return -1;
+        if (same)
+            same = PyArray_SAMESHAPE((PyArrayObject *)items[0], (PyArrayObject *)items[i]);
+    }
+    return same;
+}
+
 /* Write one number many times. The copies of constant size become single instructions. */
 static inline void fuel_repeat(char *out, const char *number, size_t size, size_t times)
 {

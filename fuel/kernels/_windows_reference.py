@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fuel.kernels._ragged_reference import Rows, scan
 
-__all__ = ["count", "cut", "scan"]
+__all__ = ["Rows", "count", "cut", "scan"]
 
 
 def count(rows: Rows, reach: int, step: int, out: NDArray[numpy.int64]) -> int:
@@ -41,9 +41,7 @@ def count(rows: Rows, reach: int, step: int, out: NDArray[numpy.int64]) -> int:
     return int(out.sum())
 
 
-def cut(
-    rows: Rows, width: int, step: int, offset: int, reach: int, out: NDArray[Any]
-) -> None:
+def cut(rows: Rows, width: int, step: int, offset: int, reach: int, out: NDArray[Any]) -> None:
     """Write all windows of all rows.
 
     Parameters

@@ -1,9 +1,9 @@
 """Sequences of unequal lengths: into a rectangle with a mask, end to end, and back.
 
 In this module, the door to the kernel: `pad` and `pad_flat` make a rectangle, `dense_to_ragged`
-and `dense_to_flat` take the padding off, `join` puts sequences end to end, `stack` and `uniform` are for those that
-turn out to be of one length. Not here: which sources of a batch are padded, and to which width
-(`fuel.transformers.Padding`), and windows over sequences (`fuel.kernels.windows`).
+and `dense_to_flat` take the padding off, `join` puts sequences end to end, `stack` and `uniform`
+are for those that turn out to be of one length. Not here: which sources of a batch are padded, and
+to which width (`fuel.transformers.Padding`), and windows over sequences (`fuel.kernels.windows`).
 
 Two forms of the same: sequences as a list or an array of objects, or all of them in one array of
 values with the offsets at which they begin and end.
@@ -22,14 +22,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fuel.kernels import _ragged_reference as reference
 from fuel.kernels._fill import fill_of
+from fuel.kernels._rows import integers, joined, listed, new_array, offsets_of, read
 from fuel.kernels._select import select
-from fuel.kernels.memory import empty
 
 __all__ = ["dense_to_flat", "dense_to_ragged", "join", "pad", "pad_flat", "stack", "uniform"]
 
 _kernel = select("ragged")
-
-_SIDES = {"right": False, "left": True}
 
 
 def pad(
@@ -38,8 +36,8 @@ def pad(
     value: Any = 0,
     side: str = "right",
     width: int | Callable[[int], int] | None = None,
-    dtype: DTypeLike = None,
-    mask_dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
+    mask_dtype: DTypeLike | None = None,
     out: NDArray[Any] | None = None,
     mask_out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -100,10 +98,18 @@ def pad(
     [[True, True, True], [True, False, False]]
 
     """
-    sequences = _listed(sequences)
+    sequences = listed(sequences)
     rows = read(sequences, _kernel)
     return _pad(
-        rows, lambda: reference.scan(sequences), value, side, width, dtype, mask_dtype, out, mask_out
+        rows,
+        lambda: reference.scan(sequences),
+        value,
+        side,
+        width,
+        dtype,
+        mask_dtype,
+        out,
+        mask_out,
     )
 
 
@@ -115,8 +121,8 @@ def pad_flat(
     value: Any = 0,
     side: str = "right",
     width: int | Callable[[int], int] | None = None,
-    dtype: DTypeLike = None,
-    mask_dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
+    mask_dtype: DTypeLike | None = None,
     out: NDArray[Any] | None = None,
     mask_out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -156,10 +162,10 @@ def pad_flat(
     values = numpy.asarray(values)
     if not values.ndim:
         raise ValueError(f"`values` must be an array of all sequences, got {values!r:.80}")
-    places = _integers("offsets", offsets)
+    places = integers("offsets", offsets)
     if not len(places):
         raise ValueError("`offsets` must be one more than there are sequences, got none")
-    wanted = None if rows is None else _integers("rows", rows)
+    wanted = None if rows is None else integers("rows", rows)
 
     def plain() -> reference.Rows:
         return reference.scan_flat(values, places, wanted)
@@ -265,8 +271,8 @@ def dense_to_flat(
             )
         chosen = chosen != numpy.zeros((), chosen.dtype)
         values = array[chosen].astype(numpy.result_type(array.dtype), copy=False)
-        return values, _offsets(numpy.count_nonzero(chosen, axis=1))
-    counts = _integers("lengths", lengths)
+        return values, offsets_of(numpy.count_nonzero(chosen, axis=1))
+    counts = integers("lengths", lengths)
     if counts.shape != array.shape[:1] or (
         counts.size and not 0 <= counts.min() <= counts.max() <= array.shape[1]
     ):
@@ -277,7 +283,7 @@ def dense_to_flat(
     rows = _kernel.scan_dense(array, counts, left)
     if rows is None:
         rows = reference.scan_dense(array, counts, left)
-    return _joined(rows), _offsets(counts)
+    return joined(rows), offsets_of(counts)
 
 
 def join(sequences: Any) -> tuple[NDArray[Any], NDArray[numpy.int64]]:
@@ -308,10 +314,10 @@ def join(sequences: Any) -> tuple[NDArray[Any], NDArray[numpy.int64]]:
     ([1, 2, 3], [0, 2, 2, 3])
 
     """
-    rows = read(sequences, _kernel)
+    rows = read(listed(sequences), _kernel)
     lengths = numpy.empty(rows.count, dtype=numpy.int64)
     rows.lengths(lengths)
-    return _joined(rows), _offsets(lengths)
+    return joined(rows), offsets_of(lengths)
 
 
 def stack(items: list[Any] | tuple[Any, ...]) -> NDArray[Any] | None:
@@ -375,30 +381,6 @@ def uniform(items: list[Any] | tuple[Any, ...]) -> bool | None:
     return found
 
 
-# -- for the neighbours: reading rows, and arrays to write them to ---------------------------------
-
-
-def read(sequences: Any, kernel: Any) -> Any:
-    """Return sequences as rows: those of a kernel, or of the reference where it leaves them."""
-    sequences = _listed(sequences)
-    rows = kernel.scan(sequences)
-    return reference.scan(sequences) if rows is None else rows
-
-
-def new_array(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
-    """Return an array to be written."""
-    return numpy.zeros(shape, dtype) if dtype.hasobject else empty(shape, dtype)
-
-
-def _listed(sequences: Any) -> Any:
-    if type(sequences) in (list, tuple) or isinstance(sequences, numpy.ndarray):
-        return sequences
-    try:
-        return list(sequences)
-    except TypeError:
-        raise ValueError(f"a batch must be a list of sequences, got {sequences!r:.80}") from None
-
-
 def _pad(
     rows: Any,
     plain: Callable[[], reference.Rows],
@@ -410,12 +392,12 @@ def _pad(
     out: Any,
     mask_out: Any,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    left = _SIDES[side] if side in _SIDES else _left(side)
+    left = _left(side)
     wide = rows.longest if width is None and out is None else _width(rows, width, out)
     if dtype is not None and rows.dtype != dtype:
         rows = plain()
         rows.dtype = numpy.dtype(dtype)
-    fill = None if value is _ZERO else fill_of(value, rows.dtype)
+    fill = fill_of(value, rows.dtype)
     if mask_dtype is None and mask_out is not None:
         mask_dtype = mask_out.dtype
     mask = one = None
@@ -430,14 +412,10 @@ def _pad(
     return padded, mask
 
 
-#: The default value, by far the most frequent one.
-_ZERO = 0
-
-
 def _left(side: Any) -> bool:
-    if not isinstance(side, str) or side not in _SIDES:
+    if side not in ("right", "left"):
         raise ValueError(f"`side` must be 'right' or 'left', got {side!r:.80}")
-    return _SIDES[side]
+    return bool(side == "left")
 
 
 def _width(rows: Any, width: Any, out: Any) -> int:
@@ -489,25 +467,3 @@ def _one(dtype: numpy.dtype[Any]) -> NDArray[Any]:
     one = numpy.zeros((), dtype)
     one[...] = 1
     return one
-
-
-def _integers(argument: str, given: Any) -> NDArray[numpy.int64]:
-    vector: NDArray[Any] = numpy.asarray(given)
-    if vector.ndim != 1 or (vector.size and vector.dtype.kind not in "iu"):
-        raise ValueError(
-            f"`{argument}` must be a vector of integers, got shape {vector.shape}, dtype "
-            f"{vector.dtype}"
-        )
-    return numpy.ascontiguousarray(vector, dtype=numpy.int64)
-
-
-def _joined(rows: Any) -> NDArray[Any]:
-    values = new_array((rows.total, *rows.rest), rows.dtype)
-    rows.join(values)
-    return values
-
-
-def _offsets(lengths: NDArray[Any]) -> NDArray[numpy.int64]:
-    offsets = numpy.zeros(len(lengths) + 1, dtype=numpy.int64)
-    numpy.cumsum(lengths, out=offsets[1:])
-    return offsets

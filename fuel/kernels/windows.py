@@ -1,50 +1,50 @@
 """All sliding windows over a batch of sequences, in one array.
 
-In this module: `windows`, the door to the kernel. Not here: what n-grams and targets are
-(`fuel.transformers.sequences`), and how sequences are read (`fuel.kernels.ragged`).
+In this module: `windows` and `windows_together`, the door to the kernel. Not here: what n-grams and
+targets are (`fuel.transformers.sequences`), and how sequences are read (`fuel.kernels.ragged`).
 """
 
 from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from fuel.kernels import _windows_reference as reference
+from fuel.kernels._rows import listed, new_array, read
 from fuel.kernels._select import select
-from fuel.kernels.ragged import new_array, read
 
-__all__ = ["windows"]
+__all__ = ["windows", "windows_together"]
 
 _kernel = select("windows")
 
+#: Offsets, widths and steps up to here can be added on any machine.
+_LARGEST = sys.maxsize // 4
+
 
 def windows(
-    sequences: Any, width: int, step: int = 1, offset: int = 0, reach: int | None = None
+    sequences: Any, width: int, step: int = 1, offset: int = 0
 ) -> tuple[NDArray[Any], NDArray[numpy.int64]]:
     """Cut all windows out of sequences.
 
-    Window number k of a sequence is ``sequence[s + offset : s + offset + width]`` with
-    ``s = k * step``. It is there if the sequence has at least ``s + reach`` elements, so that no
-    window crosses two sequences, and several calls with the same `step` and `reach` give windows
-    that belong together.
+    Window number k of a sequence is ``sequence[offset + k * step :][:width]``. None leaves its
+    sequence: one that is too short has none.
 
     Parameters
     ----------
     sequences : sequence of array_like, or numpy.ndarray of shape (n, length, ...)
-        Sequences that agree in all dimensions but the first.
+        Sequences that agree in all dimensions but the first. Empty ones say nothing about type
+        and shape.
     width : int
         Length of a window.
     step : int, optional
         How far windows begin from each other, at least 1.
     offset : int, optional
-        How far behind its beginning a window is cut, from 0.
-    reach : int, optional
-        How many elements there must be from the beginning of a window. Default, and least:
-        ``offset + width``.
+        Where the first window of a sequence begins.
 
     Returns
     -------
@@ -73,21 +73,60 @@ def windows(
     ([[1, 2], [2, 3], [3, 4], [6, 7]], [3, 0, 1])
 
     """
-    width = _at_least("width", width, 0)
+    (values,), counts = windows_together(sequences, [(offset, width)], step)
+    return values, counts
+
+
+def windows_together(
+    sequences: Any, parts: Sequence[tuple[int, int]], step: int = 1
+) -> tuple[list[NDArray[Any]], NDArray[numpy.int64]]:
+    """Cut several windows at each place of sequences, such as words and the word that follows.
+
+    Parameters
+    ----------
+    sequences : sequence of array_like, or numpy.ndarray of shape (n, length, ...)
+        As for `windows`.
+    parts : sequence of (int, int)
+        Offset and width of each window, counted from the place. A place counts if all of them
+        are inside the sequence.
+    step : int, optional
+        How far places are from each other, at least 1. The first is the beginning.
+
+    Returns
+    -------
+    values : list of numpy.ndarray, shapes (total, width, ...)
+        The windows of each part, all of one length.
+    counts : numpy.ndarray, shape (n,), dtype int64
+        How many places each sequence has.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of `windows`.
+
+    Examples
+    --------
+    >>> from fuel.kernels.windows import windows_together
+    >>> (words, following), counts = windows_together([[1, 2, 3, 4], [5, 6, 7]], [(0, 2), (2, 1)])
+    >>> words.tolist(), following.tolist(), counts.tolist()
+    ([[1, 2], [2, 3], [5, 6]], [[3], [4], [7]], [2, 1])
+
+    """
     step = _at_least("step", step, 1)
-    offset = _at_least("offset", offset, 0)
-    reach = offset + width if reach is None else _at_least("reach", reach, offset + width)
-    rows = read(sequences, _kernel)
+    checked = [(_at_least("offset", o, 0), _at_least("width", w, 0)) for o, w in parts]
+    reach = max((offset + width for offset, width in checked), default=0)
+    rows = read(listed(sequences), _kernel)
     kernel = reference if isinstance(rows, reference.Rows) else _kernel
     # Further than this comes out the same, and fits any machine's integers.
-    step = min(step, max(rows.longest, 1))
-    counts = numpy.empty(rows.count, dtype=numpy.int64)
-    if reach > rows.longest:
-        counts.fill(0)
-        return new_array((0, width, *rows.rest), rows.dtype), counts
-    total = kernel.count(rows, reach, step, counts)
-    values = new_array((total, width, *rows.rest), rows.dtype)
-    kernel.cut(rows, width, step, offset, reach, values)
+    step = min(step, rows.longest + 1)
+    counts = numpy.zeros(rows.count, dtype=numpy.int64)
+    total = kernel.count(rows, reach, step, counts) if reach <= rows.longest else 0
+    values = []
+    for offset, width in checked:
+        array = new_array((total, width, *rows.rest), rows.dtype)
+        if total:
+            kernel.cut(rows, width, step, offset, reach, array)
+        values.append(array)
     return values, counts
 
 
@@ -96,6 +135,6 @@ def _at_least(argument: str, value: Any, least: int) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"`{argument}` must be an integer, got {value!r:.80}") from None
-    if not least <= number <= sys.maxsize:
-        raise ValueError(f"`{argument}` must be at least {least}, got {number}")
+    if not least <= number <= _LARGEST:
+        raise ValueError(f"`{argument}` must be from {least} to {_LARGEST}, got {number}")
     return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from typing import Any
 
 import numpy
@@ -219,7 +220,7 @@ def _widths(buckets: Any) -> tuple[int, ...]:
             "(16, 32, 64)"
         ) from None
     widths = tuple(_positive("buckets", width) for width in given)
-    if not widths or any(b <= a for a, b in zip(widths, widths[1:], strict=False)):
+    if not widths or any(b <= a for a, b in itertools.pairwise(widths)):
         raise ValueError(
             f"`buckets` of Padding must be widths in rising order, got {widths!r:.80}; sort them"
         )

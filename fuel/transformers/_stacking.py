@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy
 
+from fuel.kernels import ragged
+
 __all__ = ["as_batch", "is_ragged", "object_array", "stack"]
 
 
@@ -28,10 +30,7 @@ def object_array(items: Sequence[Any]) -> Any:
         The objects, none of them converted.
 
     """
-    array = numpy.empty(len(items), dtype=object)
-    for index, item in enumerate(items):
-        array[index] = item
-    return array
+    return numpy.fromiter(items, dtype=object, count=len(items))
 
 
 def stack(items: Sequence[Any]) -> Any:
@@ -49,7 +48,19 @@ def stack(items: Sequence[Any]) -> Any:
         shapes differ, or would change them (it drops zeros at the end of byte strings), an object
         array of shape (n,).
 
+    Notes
+    -----
+    Arrays that are alike are copied once, into recycled memory.
+
     """
+    # Arrays of unequal shapes take NumPy's way of finding out long, and equal ones need none.
+    if isinstance(items, (list, tuple)):
+        same = ragged.uniform(items)
+        if same is False:
+            return object_array(items)
+        stacked = ragged.stack(items) if same else None
+        if stacked is not None:
+            return stacked
     try:
         array = numpy.asarray(items)
     except ValueError:
