@@ -168,8 +168,9 @@ class BuildKernels(build_ext):
             raise error
         if self.inplace or self.editable_mode:
             # An extension left by an earlier build is that of other sources.
-            for path in glob.glob(name.replace(".", "/") + ".*"):
-                if path.endswith((".so", ".pyd")):
+            built = os.path.join(self.build_lib, self.get_ext_filename(name))
+            for path in [*glob.glob(name.replace(".", "/") + ".*"), built]:
+                if path.endswith((".so", ".pyd")) and os.path.exists(path):
                     os.remove(path)
         print(
             f"note: {name} could not be built ({type(error).__name__}: {error}); "

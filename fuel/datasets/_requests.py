@@ -14,6 +14,7 @@ import numpy
 
 from fuel.exceptions import RequestError
 from fuel.kernels.gather import gather
+from fuel.kernels.objects import take as take_objects
 
 __all__ = ["Rows", "Window", "merge", "normalise", "own", "take", "take_vector"]
 
@@ -262,8 +263,8 @@ def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = Fa
     rows : ndarray of int64, shape (n,)
         Any indices: which exist is checked here.
     borrow : bool, optional
-        Whether the arrays inside a list or an object array may be handed out as they are, because
-        whoever asked only reads them.
+        Whether whoever asked only reads what it gets: then the arrays inside a list or an object
+        array are handed out as they are, in a list.
 
     Returns
     -------
@@ -278,13 +279,16 @@ def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = Fa
     """
     if type(container) in _TABLES and container.dtype.kind in "biufc" and container.ndim:
         return gather(container, rows)
+    if type(container) is list or (
+        type(container) is numpy.ndarray and container.dtype == object and container.ndim == 1
+    ):
+        items = take_objects(container, rows)
+        if borrow:
+            return items
+        items = [item.copy() if isinstance(item, _WINDOWS) else item for item in items]
+        return items if type(container) is list else numpy.fromiter(items, object, len(items))
     if len(rows) and int(rows.view(numpy.uint64).max()) >= len(container):
         raise RequestError(f"the rows go from 0 to {len(container) - 1}, got {rows!r:.80}")
-    if borrow:
-        if type(container) is list:
-            return [container[index] for index in rows.tolist()]
-        if type(container) is numpy.ndarray:
-            return container[rows]
     return take(container, rows)
 
 

@@ -81,12 +81,8 @@ class Cursor:
         """
         raise NotImplementedError
 
-    def in_blocks(self) -> bool:
-        """Tell whether `block` may have something to give."""
-        return False
-
     def block(self, count: int) -> Any:
-        """Return several examples at once.
+        """Return several examples at once, without moving the place.
 
         Parameters
         ----------
@@ -97,9 +93,9 @@ class Cursor:
         -------
         tuple or None
             (columns, ordinal of the first, number of examples), where a column holds a source of
-            all of them: an array, a list, or an object array whose entries must not be handed
-            out, for they may be the dataset's. None where examples can only be had one by one;
-            nothing was taken then. After an error `seek` goes back to before.
+            all of them: an array, or a list whose entries must not be handed out, for they may be
+            the dataset's. Then `passed` is to be called, or `back`. None where examples can only
+            be had one by one.
 
         Raises
         ------
@@ -108,6 +104,12 @@ class Cursor:
 
         """
         return None
+
+    def passed(self, size: int, count: int) -> None:
+        """Move the place behind the examples that `block` returned, out of so many wanted."""
+
+    def back(self) -> None:
+        """Give up the examples that `block` returned."""
 
     def face(self, request: Any) -> Any:
         """Answer a direct call of the step's ``get_data``."""
@@ -193,15 +195,19 @@ class MapCursor(Cursor):
         self.context = child.context
         return self.step.apply(data, child.context)
 
-    def in_blocks(self) -> bool:
-        """Tell whether kernels do all the work."""
-        fused = self._fuse() if self.fused is None else self.fused
-        return bool(fused) and not fused.left and bool(fused.source.in_blocks())
-
     def block(self, count: int) -> Any:
         """Return several examples at once, where kernels do all the work."""
         fused = self._fuse() if self.fused is None else self.fused
         return fused.block(count) if fused else None
+
+    def passed(self, size: int, count: int) -> None:
+        """Move the place behind the examples that `block` returned."""
+        self.fused.source.passed(size, count)
+        self.context = self.fused.source.context
+
+    def back(self) -> None:
+        """Give up the examples that `block` returned."""
+        self.fused.source.back()
 
     def _fuse(self) -> Any:
         from fuel.plan._fusion import fuse

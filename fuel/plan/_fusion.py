@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy
 
-from fuel.exceptions import RequestError
 from fuel.plan._chain import BEHAVIOUR, elementwise
 from fuel.plan._context import Context
 from fuel.plan._cursor import MapCursor
@@ -243,14 +242,17 @@ class Fused:
         if not self._up_to_date() or self.left:
             return None
         source = self.source
-        rows = source.rows_ahead(count)
+        rows = source.rows_ahead(count) if source.in_blocks() else None
         if rows is None:
             return None
         first = source.requests.position - len(rows)
-        columns = self._columns(rows, first, borrow=True)
+        try:
+            columns = self._columns(rows, first, borrow=True)
+        except Exception:
+            columns = None
         if columns is None:
-            raise RequestError("the tables have changed")  # asked one by one, they are read anew
-        source.passed(len(rows))
+            source.back()  # one by one, those before the one that fails are delivered
+            return None
         return columns, first, len(rows)
 
     def _columns(self, rows: Any, first: int, borrow: bool = False) -> Any:

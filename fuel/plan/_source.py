@@ -89,6 +89,12 @@ class SourceCursor(Cursor):
         self.by_rows = reads_by_rows(step, self.state)
         # Whether whoever reads the items only reads them, and hands none of their arrays on.
         self.borrow = False
+        # The tables that were last found to be such that rows of them can be stacked.
+        self.looked_at: list[Any] = []
+        self.stacked: list[int] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "looked_at": [], "stacked": []}
 
     def __next__(self) -> Any:
         if self.by_rows and not self.examples:
@@ -164,10 +170,16 @@ class SourceCursor(Cursor):
         self.count += 1
         self.mark = self.requests.tell()
 
-    def in_blocks(self) -> bool:
-        """Tell whether several examples can be had at once."""
-        tables = self.tables() if self.by_rows and self.examples else []
-        return bool(tables) and all(map(_stackable, tables))
+    def in_blocks(self) -> list[Any]:
+        """Return the tables, if several examples can be had at once; else an empty list."""
+        if not self.by_rows or not self.examples:
+            return []
+        tables = self.tables()
+        if list(map(id, tables)) != self.stacked:
+            if not all(map(_stackable, tables)):
+                return []
+            self.stacked, self.looked_at = list(map(id, tables)), list(tables)
+        return tables
 
     def rows_ahead(self, count: int) -> Any:
         """Request several examples of a stream of examples at once.
@@ -180,8 +192,8 @@ class SourceCursor(Cursor):
         Returns
         -------
         numpy.ndarray, shape (n,), dtype int64, or None
-            The rows to fetch, after which `passed` is to be called. None where they can only be
-            fetched one by one; nothing was requested then.
+            The rows to fetch, after which `passed` or `back` is to be called. None where they can
+            only be requested one by one; nothing was requested then.
 
         Raises
         ------
@@ -189,32 +201,38 @@ class SourceCursor(Cursor):
             At the end of the epoch.
 
         """
-        if not self.in_blocks():
-            return None
         try:
-            rows = self.requests.rows(count)
+            rows: Any = self.requests.rows(count)
         except StopIteration:
             self.finished = True
             raise
-        if rows is not None and len(rows) < count:
-            self.finished = True
         return rows
 
-    def passed(self, count: int) -> None:
-        """Move the place behind so many examples, which were all delivered at once."""
+    def passed(self, size: int, count: int) -> None:
+        """Move the place behind examples that were delivered at once, out of so many wanted."""
         self.context = Context(self.epoch, self.requests.position - 1, None, self.draws)
-        self.count += count
+        self.count += size
         self.mark = self.requests.tell()
+        if size < count:
+            self.finished = True
+
+    def back(self) -> None:
+        """Go back behind the item delivered last."""
+        self.requests.seek(self.mark)
 
     def block(self, count: int) -> Any:
         """Return several examples at once; see `Cursor.block`."""
-        rows = self.rows_ahead(count)
+        tables = self.in_blocks()
+        rows = self.rows_ahead(count) if tables else None
         if rows is None:
             return None
         first = self.requests.position - len(rows)
-        columns = [self.dataset._take(table, rows, True) for table in self.tables()]
-        self.passed(len(rows))
-        return columns, first, len(rows)
+        try:
+            take = self.dataset._take
+            return [take(table, rows, True) for table in tables], first, len(rows)
+        except Exception:
+            self.back()  # one by one, those before the one that fails are delivered
+            return None
 
     def tables(self) -> list[Any]:
         """Return what the sources are read from, if all are in memory; else an empty list."""

@@ -180,35 +180,30 @@ class _BatchCursor(RequestCursor):
     def _at_once(self, count: int) -> Any:
         """Return a batch fetched as one, None where examples can only be had one by one."""
         child = self.child
-        if not child.in_blocks():
+        found = child.block(count)
+        if found is None:
             return None
-        before = child.tell()
+        columns, first, size = found
         try:
-            found = child.block(count)
-            if found is None:
-                return None
-            columns, first, size = found
             batch = tuple([self._stacked(column) for column in columns])
-        except StopIteration:
-            raise
         except Exception:
-            # One by one, the examples before the one that fails are kept, and it is named.
-            child.seek(before)
+            batch = None
+        strictness = self.step.strictness if size < count else 0
+        if batch is None or strictness == 2:
+            child.back()  # one by one, it is told what is wrong
             return None
-        if size < count and self.step.strictness:
-            if self.step.strictness == 1:
-                raise StopIteration
-            child.seek(before)
-            return None
+        child.passed(size, count)
+        if strictness == 1:
+            raise StopIteration
         ordinals = numpy.arange(first, first + size, dtype=numpy.int64)
         self.context = Context(child.epoch, first, None, child.context.draws, ordinals=ordinals)
         return batch
 
     def _stacked(self, column: Any) -> Any:
         """Return what `stack` makes of the examples of a source, in memory of its own."""
-        if type(column) is numpy.ndarray and column.dtype != object:
+        if type(column) is numpy.ndarray:
             return column
-        items = column if type(column) is list else column.tolist()
+        items = list(column)
         batch = stack(items)
         if batch.dtype == object and not self.borrow:
             for index, item in enumerate(items):

@@ -84,7 +84,9 @@ def chains(draw):
     steps = []
     for _ in range(draw(st.integers(1, 4))):
         kind = draw(
-            st.sampled_from(["scale", "scale", "cast", "cast", "flatten", "float", "filter", "name"])
+            st.sampled_from(
+                ["scale", "scale", "cast", "cast", "flatten", "float", "filter", "name"]
+            )
         )
         chosen = draw(which)
         if kind == "scale":
@@ -107,9 +109,7 @@ def chains(draw):
 SCHEMES = {
     "sequential": lambda n: SequentialScheme(n, 3),
     "shuffled": lambda n: ShuffledScheme(n, 3, rng=numpy.random.RandomState(4)),
-    "sorted": lambda n: ShuffledScheme(
-        n, 3, rng=numpy.random.RandomState(4), sorted_indices=True
-    ),
+    "sorted": lambda n: ShuffledScheme(n, 3, rng=numpy.random.RandomState(4), sorted_indices=True),
     "permuted": lambda n: PermutedScheme(n, 2, seed=3),
     "list": lambda n: SequentialScheme([4, 4, 0, 6, 1], 2),
     "array": lambda n: SequentialScheme(numpy.array([3, 1, 1], "i4"), 2),

@@ -1,0 +1,68 @@
+"""Laws of taking objects: those at the places, themselves; and the compiled form is the plain one."""
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuel.exceptions import RequestError
+from fuel.kernels import _objects_reference, objects
+
+THINGS = [object(), "a", None, 3, b"x", numpy.arange(2), [1], 2.5]
+
+
+def array_of(things):
+    array = numpy.empty(len(things), object)
+    for index, thing in enumerate(things):
+        array[index] = thing
+    return array
+
+
+@given(st.lists(st.integers(0, 7), max_size=40), st.sampled_from(["list", "array", "strided"]))
+def test_the_objects_themselves_are_returned(places, form):
+    things = THINGS
+    container = things if form == "list" else array_of(things)
+    if form == "strided":
+        container = array_of([thing for thing in things for _ in "ab"])[::2]
+    rows = numpy.array(places, dtype=numpy.int64)
+    found = objects.take(container, rows)
+    assert type(found) is list and len(found) == len(places)
+    assert all(one is things[place] for one, place in zip(found, places))
+    plain = _objects_reference.take(container, rows)
+    assert all(one is other for one, other in zip(found, plain, strict=True))
+    strided = numpy.repeat(rows, 2)[::2]
+    assert all(one is other for one, other in zip(found, objects.take(container, strided)))
+
+
+def test_slots_that_nothing_was_put_into_hold_none():
+    assert objects.take(numpy.empty(3, object), numpy.array([2, 0])) == [None, None]
+
+
+@pytest.mark.parametrize("container", [THINGS, array_of(THINGS)])
+@pytest.mark.parametrize("row", [8, -1, 2**62, -(2**63)])
+def test_a_place_that_is_not_there_is_refused(container, row):
+    with pytest.raises(RequestError, match=f"8 objects, got a request for number {row}; .* 0 to 7"):
+        objects.take(container, numpy.array([0, row]))
+
+
+@pytest.mark.parametrize("rows", [[0], numpy.array([0], "i4"), numpy.array([[0]]), (0,), 0])
+def test_rows_of_another_form_are_refused(rows):
+    with pytest.raises(TypeError, match="vector of int64"):
+        objects.take(THINGS, rows)
+
+
+@pytest.mark.parametrize("container", [(1, 2), numpy.arange(3), array_of(THINGS).reshape(2, 4)])
+def test_containers_of_another_form_are_refused(container):
+    with pytest.raises(TypeError, match="a list or a vector of objects"):
+        objects.take(container, numpy.array([0]))
+
+
+def test_every_object_is_counted():
+    import sys
+
+    thing = object()
+    before = sys.getrefcount(thing)
+    found = objects.take([thing], numpy.zeros(1000, numpy.int64))
+    assert sys.getrefcount(thing) == before + 1000
+    del found
+    assert sys.getrefcount(thing) == before
