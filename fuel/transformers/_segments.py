@@ -174,10 +174,11 @@ class Segments(Transformer):
         if which is not None and source not in which:
             return data, None
         labels = (getattr(self.data_stream, "axis_labels", None) or {}).get(source)
-        labelled = labels is not None and "time" in labels
+        names = () if labels is None else tuple(labels)
+        labelled = "time" in names
         if labels is not None and not labelled and which is None:
             return data, None
-        axis = tuple(labels).index("time") if labelled else 1
+        axis = names.index("time") if labelled else 1
         array = as_batch(data)
         if array.ndim > max(axis, 1):
             return array, axis
@@ -281,6 +282,9 @@ class _SegmentsCursor(Cursor):
 
     step: Segments
     child: Cursor
+    batch: Any
+    parts: list[tuple[Any, int | None]] | None
+    used: int
 
     def __init__(self, start: Start, step: Segments) -> None:
         self.child = start.child(step.data_stream)
@@ -307,8 +311,8 @@ class _SegmentsCursor(Cursor):
         return chunk
 
     def _empty(self) -> None:
-        self.batch: Any = None
-        self.parts: list[tuple[Any, int | None]] | None = None
+        self.batch = None
+        self.parts = None
         self.used = 0
 
     def tell(self) -> JSON:
