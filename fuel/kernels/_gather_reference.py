@@ -11,6 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from fuel.kernels._status import NUMPY_ONLY
+
 __all__ = ["fill", "find_outside", "gather", "read_rows"]
 
 
@@ -40,16 +42,18 @@ def fill(source: NDArray[Any], rows: NDArray[numpy.int64], program: Any, out: ND
     rows : numpy.ndarray, shape (n,), dtype int64
         Which ones, all from 0 to ``N - 1``.
     program : None
-        There are no compiled chains.
+        There is no way to run a compiled chain: with one, nothing is done.
     out : numpy.ndarray, shape (n, ...)
         Where they are written.
 
     Returns
     -------
     int
-        0: nothing to say.
+        0, or with a program what says that NumPy is to do the work.
 
     """
+    if program is not None:
+        return NUMPY_ONLY
     numpy.take(source, rows, axis=0, out=out, mode="clip")
     return 0
 

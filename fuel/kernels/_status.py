@@ -1,17 +1,19 @@
 """What became of a batch that a kernel computed: whether NumPy has to do it again.
 
-In this module: `must_repeat`, for the doors of the kernels that compute.
+In this module: `must_repeat` and the bit `NUMPY_ONLY`, for the doors of the kernels that compute.
 """
 
 from __future__ import annotations
 
 import numpy
 
-__all__ = ["must_repeat"]
+__all__ = ["NUMPY_ONLY", "must_repeat"]
 
 # The bits as in `_arithmetic.h`, with NumPy's names for them.
 _KINDS = ((1, "invalid"), (2, "divide"), (4, "over"), (8, "under"))
-_RANGE = 16
+
+#: The bit that says: the result is not complete.
+NUMPY_ONLY = 16
 
 
 def must_repeat(status: int) -> bool:
@@ -29,7 +31,7 @@ def must_repeat(status: int) -> bool:
         floating-point numbers that `numpy.errstate` does not ignore at the moment.
 
     """
-    if status & _RANGE:
+    if status & NUMPY_ONLY:
         return True
     wanted = numpy.geterr()
     return any(status & bit and wanted[name] != "ignore" for bit, name in _KINDS)  # type: ignore[literal-required]
