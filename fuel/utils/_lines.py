@@ -95,23 +95,29 @@ class Lines:
             self._fill()
         raw = self._waiting.pop()
         self._line += 1
-        if not self._direct:
-            return raw.removeprefix("\ufeff") if self._line == 1 else raw  # type: ignore[no-any-return]
-        self._size = size = len(raw)
-        self._offset += size  # type: ignore[operator]
-        try:
-            line: str = raw.decode(self._codec)
-        except UnicodeDecodeError as error:
-            self.reject()
-            error.reason += f" ({self.place}; name the file's `encoding`)"
-            raise
-        if self._other_ends:
-            if line.endswith("\r\n"):
-                line = line[:-2] + "\n"
-            elif line.endswith("\r"):
-                line = line[:-1] + "\n"
-        # The mark that some programs put before a text is no part of its first word.
-        return line.removeprefix("\ufeff") if self._line == 1 else line
+        line: str
+        if self._direct:
+            self._size = size = len(raw)
+            self._offset += size  # type: ignore[operator]
+            try:
+                line = raw.decode(self._codec)
+            except UnicodeDecodeError as error:
+                self.reject()
+                error.reason += f" ({self.place}; name the file's `encoding`)"
+                raise
+            if self._other_ends:
+                if line.endswith("\r\n"):
+                    line = line[:-2] + "\n"
+                elif line.endswith("\r"):
+                    line = line[:-1] + "\n"
+        else:
+            line = raw
+        if self._line == 1:
+            # The mark that some programs put before a text is no part of its first word.
+            line = line.removeprefix("\ufeff")
+            if not line:  # and no line, where it is all there is
+                return next(self)
+        return line
 
     @property
     def place(self) -> str:

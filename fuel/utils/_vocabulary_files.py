@@ -30,8 +30,8 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _LONG = {short[1]: character for character, short in _SHORT.items()}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
 
-#: How JSON with tokens in it begins; a list of words hardly does.
-_JSON = re.compile(r'\s*(\{\s*["}]|\[\s*["\]])')
+#: How a JSON object begins; a list of words hardly does, and one of characters never.
+_JSON = re.compile(r'\s*\{\s*"(?:[^"\\\n]|\\.)*"\s*:')
 
 _BYTE_ORDER_MARKS = (
     # The longer ones first: one begins like the mark of UTF-16.
@@ -193,17 +193,21 @@ def _text_lines(
         for mark in guessed.values():
             if mark is not None and mark not in remarks:
                 remarks[mark] = ["plain"]
-    lines = []
-    for place, token in enumerate(tokens):
-        written, said = token, remarks.get(token, [])
-        if _SPECIAL.search(token) or (not token and counts is None):
-            # Alone in its line the empty token would be lost at the end of the file.
-            written, said = _escaped(token), ["escaped", *said]
-        elif not place and _JSON.match(token):
-            written, said = f"\\u{ord(token[0]):04x}{_escaped(token[1:])}", ["escaped", *said]
+
+    def line(token: str, written: str) -> str:
         count = "" if counts is None else str(counts[token])
+        said = remarks.get(token, [])
+        # Alone in its line the empty token would be lost at the end of the file.
+        if written != token or not (token or count):
+            said = ["escaped", *said]
         columns = [written, count, ",".join(said)]
-        lines.append("\t".join(columns[: 3 if said else 2 if count else 1]) + "\n")
+        return "\t".join(columns[: 3 if said else 2 if count else 1]) + "\n"
+
+    lines = [line(token, _escaped(token) if _SPECIAL.search(token) else token) for token in tokens]
+    first = tokens[0] if tokens else ""
+    if first and _JSON.match("".join(lines)):
+        # A backslash at the beginning, so that it is not taken for JSON.
+        lines[0] = line(first, f"\\u{ord(first[0]):04x}{_escaped(first[1:])}")
     return lines
 
 
