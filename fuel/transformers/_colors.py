@@ -164,24 +164,34 @@ def shift_hue(planes: Any, shifts: Any, bound: Any) -> None:
     -----
     The hexcone model of A. R. Smith, "Color gamut transform pairs", SIGGRAPH '78. With the value
     v (the largest channel), the chroma c (largest minus smallest) and the hue h in sixths of a
-    turn, the channels are ``v - c clip(min(k, 4 - k), 0, 1)``, k being ``h + 5``, ``h + 3`` and
-    ``h + 1`` modulo 6: the six cases of the original in one expression.
+    turn, red is ``v - c (1 - clip(|h - 3| - 1, 0, 1))``, green has ``2 - |h - 2|`` and blue
+    ``2 - |h - 4|`` in the place of ``|h - 3| - 1``: the six cases of the original at once.
 
     """
     numpy.clip(planes, 0, bound, out=planes)
     red, green, blue = planes[:, 0], planes[:, 1], planes[:, 2]
-    value = planes.max(axis=1)
-    chroma = value - planes.min(axis=1)
-    divisor = numpy.where(chroma == 0, planes.dtype.type(1), chroma)
-    hue = numpy.where(
-        value == red,
-        (green - blue) / divisor,
-        numpy.where(value == green, (blue - red) / divisor + 2, (red - green) / divisor + 4),
-    )
-    hue += (6.0 * shifts).astype(planes.dtype)[:, None, None]
-    for channel, offset in enumerate((5, 3, 1)):
-        place = (hue + offset) % 6
-        numpy.minimum(place, 4 - place, out=place)
+    value = numpy.maximum(numpy.maximum(red, green), blue)
+    chroma = value - numpy.minimum(numpy.minimum(red, green), blue)
+    # Which channel is the largest, as 0 and 1: products with them select without a branch, which
+    # a processor could not foresee, and are exact.
+    dtype = planes.dtype
+    most_red = (value == red).astype(dtype)
+    most_green = (value == green).astype(dtype)
+    most_green *= 1 - most_red
+    most_blue = 1 - most_red
+    most_blue -= most_green
+    hue = (green - blue) * most_red
+    hue += (blue - red) * most_green
+    hue += (red - green) * most_blue
+    hue /= chroma + (chroma == 0)  # without chroma, any hue will do
+    hue += most_green * 2
+    hue += most_blue * 4
+    hue += (6.0 * shifts).astype(dtype)[:, None, None]
+    hue -= numpy.floor(hue / 6) * 6
+    for channel, centre in enumerate((3, 2, 4)):
+        # One minus the share of the chroma.
+        place = numpy.abs(hue - centre)
+        place = 2 - place if channel == 0 else place - 1
         numpy.clip(place, 0, 1, out=place)
         place *= chroma
         numpy.subtract(value, place, out=planes[:, channel])

@@ -26,6 +26,9 @@ from fuel.transformers._stacking import as_batch, is_ragged
 
 __all__ = ["CutMix", "MixUp", "symmetric_beta"]
 
+#: How many numbers of an array are added at once: few enough to stay in a processor's cache.
+_CHUNK = 1 << 16
+
 
 def symmetric_beta(bits: NDArray[numpy.uint64], alpha: float) -> NDArray[numpy.float64]:
     """Return draws from the beta distribution with two equal parameters.
@@ -195,8 +198,16 @@ def _blend(array: Any, shares: NDArray[numpy.float64]) -> Any:
         return array.copy()
     wide = (len(array),) + (1,) * (array.ndim - 1)
     dtype = array.dtype.newbyteorder("=")
-    mixed = array * shares.astype(dtype).reshape(wide)
-    mixed += numpy.roll(array, -1, axis=0) * (1 - shares).astype(dtype).reshape(wide)
+    own = shares.astype(dtype).reshape(wide)
+    others = (1 - shares).astype(dtype).reshape(wide)
+    mixed = numpy.empty(array.shape, dtype=dtype)
+    numpy.multiply(array, own, out=mixed)
+    # A few rows at a time, so that what is added is still in the cache.
+    rows = max(1, _CHUNK // max(1, mixed[:1].size))
+    for start in range(0, len(array) - 1, rows):
+        stop = min(start + rows, len(array) - 1)
+        mixed[start:stop] += array[start + 1 : stop + 1] * others[start:stop]
+    mixed[-1:] += array[:1] * others[-1:]
     return mixed
 
 
