@@ -139,7 +139,7 @@ def test_a_view_keeps_the_memory_from_being_used_again():
 
 @needs_compiled
 def test_what_is_idle_for_longest_is_given_back_first():
-    memory.set_limit(300_000)
+    memory.set_limit(330_000)
     first, second = memory.empty(200_000, "u1"), memory.empty(100_000, "u1")
     del first
     del second

@@ -79,27 +79,45 @@ def test_the_first_error_in_order_is_raised_and_the_others_are_waited_for():
     assert sorted(ended)[:2] == [0, 1] and len(ended) < 100
 
 
-def test_what_jobs_hold_is_let_go():
+def test_nothing_goes_on_after_an_error_has_arrived():
+    barrier, ended = threading.Barrier(2), []
+
+    def job():
+        barrier.wait(timeout=30)
+        if threading.current_thread() is threading.main_thread():
+            raise ValueError("quick")
+        sum(range(4_000_000))
+        ended.append("slow")
+
+    with pytest.raises(ValueError, match="quick"):
+        threads.run(job, [(), ()], 2)
+    assert ended == ["slow"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_jobs_hold_is_let_go(fails):
     class Thing:
         pass
 
+    barrier = threading.Barrier(3)
+
+    def job(_):
+        barrier.wait(timeout=30)
+        if fails:
+            raise ValueError("no")
+
     thing = Thing()
     alive = weakref.ref(thing)
-    threads.run(id, [(thing,)] * 4)
-
-    def fail(_):
-        raise ValueError("no")
-
-    with pytest.raises(ValueError):
-        threads.run(fail, [(thing,)] * 4)
-    # Threads that came too late to help still look at their calls: let them.
-    threads.run(pow, [(2, 2)] * 50)
+    try:
+        threads.run(job, [(thing,)] * 3)
+    except ValueError:
+        assert fails
     del thing
-    for _ in range(1000):
+    for _ in range(1000):  # a thread lets go a moment after the call is over
         gc.collect()
         if alive() is None:
             break
-        threads.run(pow, [(2, 2)] * 50)
+        threading.Event().wait(0.01)
     assert alive() is None
 
 
@@ -118,9 +136,15 @@ def test_several_threads_may_call_at_once():
 
 
 def test_jobs_see_the_context_of_the_caller():
+    barrier = threading.Barrier(3)
     variable = contextvars.ContextVar("variable", default=0)
     variable.set(5)
-    assert threads.run(variable.get, [()] * 20) == [5] * 20
+
+    def job():
+        barrier.wait(timeout=30)
+        return variable.get()
+
+    assert threads.run(job, [()] * 3) == [5] * 3
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread here")
