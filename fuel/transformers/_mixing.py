@@ -16,6 +16,7 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.kernels.draws import integers, uniforms
+from fuel.kernels.memory import empty
 from fuel.plan import Context
 from fuel.transformers._checks import check_integer, check_names, need_batches, sources_below
 from fuel.transformers._colors import channel_axis
@@ -200,14 +201,16 @@ def _blend(array: Any, shares: NDArray[numpy.float64]) -> Any:
     dtype = array.dtype.newbyteorder("=")
     own = shares.astype(dtype).reshape(wide)
     others = (1 - shares).astype(dtype).reshape(wide)
-    mixed = numpy.empty(array.shape, dtype=dtype)
-    numpy.multiply(array, own, out=mixed)
+    mixed = empty(array.shape, dtype)
     # A few rows at a time, so that what is added is still in the cache.
     rows = max(1, _CHUNK // max(1, mixed[:1].size))
-    for start in range(0, len(array) - 1, rows):
-        stop = min(start + rows, len(array) - 1)
+    last = len(array) - 1
+    for start in range(0, last, rows):
+        stop = min(start + rows, last)
+        numpy.multiply(array[start:stop], own[start:stop], out=mixed[start:stop])
         mixed[start:stop] += array[start + 1 : stop + 1] * others[start:stop]
-    mixed[-1:] += array[:1] * others[-1:]
+    numpy.multiply(array[last:], own[last:], out=mixed[last:])
+    mixed[last:] += array[:1] * others[last:]
     return mixed
 
 
