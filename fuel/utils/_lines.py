@@ -26,7 +26,7 @@ __all__ = ["Lines"]
 #: Bytes read at a time: larger blocks were no faster.
 _BLOCK = 1 << 16
 #: Bytes thrown away at a time on the way to a place in a compressed file.
-_SKIPPED = 1 << 20
+_SKIPPED = 1 << 17
 #: Places in Python's text files from here on are no plain offsets: they hold a decoder's state.
 _COOKIE = 1 << 63
 
