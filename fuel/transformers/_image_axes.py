@@ -1,8 +1,9 @@
 """Where the channels of an image are.
 
-In this room: `layout_of`, which reads the axis labels of a source. Images are arrays of three axes
-(or two, without channels); with channels first unless the labels say otherwise, as in all data
-sets of the original framework.
+In this room: `layout_of`, which reads the axis labels of a source, and `ChannelsFirst`, the check
+of the original transformers, which take images with the channels first alone. Images are arrays
+of three axes (or two, without channels); with channels first unless the labels say otherwise, as
+in all data sets of the original framework.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from fuel.exceptions import AxisLabelsMismatchError
+from fuel.transformers._base import ExpectsAxisLabels
 
-__all__ = ["layout_of"]
+__all__ = ["ChannelsFirst", "layout_of"]
 
 _LAYOUTS = {
     ("channel", "height", "width"): "CHW",
@@ -56,3 +58,17 @@ def layout_of(stream: Any, source: str) -> str:
             "without 'batch' for examples, or leave the source out of `which_sources`"
         )
     return found
+
+
+class ChannelsFirst(ExpectsAxisLabels):
+    """Mixin of transformers that take images of the shape ``(channel, height, width)`` alone."""
+
+    data_stream: Any
+
+    def _check_labels(self, batch: bool, source: str) -> None:
+        """Check the axis labels of a source, once; unknown ones give a warning in the log."""
+        expected: tuple[str, ...] = ("channel", "height", "width")
+        labels = getattr(self.data_stream, "axis_labels", None) or {}
+        self.verify_axis_labels(
+            ("batch", *expected) if batch else expected, labels.get(source), source
+        )

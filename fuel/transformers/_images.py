@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from fuel.kernels import memory, threads
+from fuel.kernels import crop, memory, threads
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import check_integer, kind_below, labels_below, sources_below
 from fuel.transformers._image_axes import layout_of
@@ -34,6 +34,7 @@ __all__ = [
     "image_of",
     "is_dense",
     "map_images",
+    "moved",
     "owned",
     "resized_shape",
     "sizes_of",
@@ -263,6 +264,31 @@ def owned(image: Any) -> Any:
     copy = memory.empty(image.shape, image.dtype)
     copy[...] = image
     return copy
+
+
+def moved(image: Any, layout: str, **options: Any) -> Any:
+    """Return an image mirrored, or with its axes in another order, in C order.
+
+    Parameters
+    ----------
+    image : numpy.ndarray
+        The image, of the axes in `layout`.
+    layout : {'CHW', 'HWC', 'HW'}
+        Its axes.
+    **options
+        `flip_width`, `flip_height` (bool) or `to_layout` of `fuel.kernels.crop.crop`.
+
+    Returns
+    -------
+    numpy.ndarray
+        A new one.
+
+    """
+    nowhere = numpy.zeros(1, dtype=numpy.int64)
+    flips = {name: numpy.array([value]) for name, value in options.items() if value is True}
+    window = spatial(image.shape, layout)
+    settings: Any = {**options, **flips}
+    return crop.crop(image[None], None, nowhere, nowhere, window, layout=layout, **settings)[0]
 
 
 def map_images(

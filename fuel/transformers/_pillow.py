@@ -32,6 +32,9 @@ FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 #: Those that look at the nearest pixels alone, as a rotation does.
 ROTATIONS = ("nearest", "bilinear", "bicubic")
 
+#: Types whose values Pillow moves without looking at them, by their size in bytes.
+_CARRIERS = {1: numpy.uint8, 4: numpy.int32}
+
 #: What Pillow used to call a filter.
 _OLD_NAMES = {"antialias": "lanczos"}
 
@@ -317,16 +320,27 @@ def rotate(image: Any, degrees: float, filter_name: str, layout: str) -> Any:
     if out.size == 0:
         return out
     method = _filter(filter_name)
-    if filter_name == "nearest":
-        # Which pixel comes from where is the same for every channel and type: numbers are turned.
-        # Number 0 is nowhere.
+
+    def turn(picture: Any) -> Any:
+        return picture.rotate(degrees, resample=method)
+
+    if filter_name != "nearest":
+        _check_type(image, filter_name)
+        for plane, place in zip(planes, target, strict=True):
+            place[...] = _through_pillow(plane, turn)
+    elif image.itemsize in _CARRIERS and not image.dtype.hasobject:
+        # To pick pixels is to move bits, whatever they mean; and zero is zero.
+        carrier = _CARRIERS[image.itemsize]
+        for plane, place in zip(planes, target, strict=True):
+            bits = numpy.ascontiguousarray(plane).view(carrier)
+            place[...] = numpy.asarray(turn(Image.fromarray(bits))).view(image.dtype)
+    else:
+        # Which pixel comes from where is the same for every channel: numbers are turned. Number 0
+        # is nowhere.
         height, width = planes.shape[1:]
         numbers = numpy.arange(1, height * width + 1, dtype=numpy.int32).reshape(height, width)
-        chosen = numpy.asarray(Image.fromarray(numbers).rotate(degrees, resample=method))
-        target[...] = planes.reshape(len(planes), -1)[:, chosen - 1]
-        target[:, chosen == 0] = numpy.zeros((), image.dtype)
-        return out
-    _check_type(image, filter_name)
-    for plane, place in zip(planes, target, strict=True):
-        place[...] = _through_pillow(plane, lambda one: one.rotate(degrees, resample=method))
+        chosen = numpy.asarray(turn(Image.fromarray(numbers)))
+        pixels = numpy.zeros((len(planes), 1 + height * width), image.dtype)
+        pixels[:, 1:] = planes.reshape(len(planes), -1)
+        target[...] = pixels.take(chosen, axis=1, mode="clip")
     return out

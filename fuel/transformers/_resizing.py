@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 
 from fuel.kernels import memory
-from fuel.transformers._base import ExpectsAxisLabels
 from fuel.transformers._checks import check_integer
+from fuel.transformers._image_axes import ChannelsFirst
 from fuel.transformers._images import (
     ImageTransformer,
     by_source,
@@ -30,7 +30,7 @@ from fuel.transformers._pillow import check_filter, check_interpolation, resize
 __all__ = ["MinimumImageDimensions", "Pad", "Resize"]
 
 
-class MinimumImageDimensions(ImageTransformer, ExpectsAxisLabels):
+class MinimumImageDimensions(ImageTransformer, ChannelsFirst):
     """Enlarges images that are too small, and leaves the others as they are.
 
     Parameters
@@ -99,18 +99,14 @@ class MinimumImageDimensions(ImageTransformer, ExpectsAxisLabels):
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
         """Enlarge one image where it is too small."""
-        self._check_labels(("channel", "height", "width"), source_name)
+        self._check_labels(False, source_name)
         return self._example_transform(source_example, source_name)
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
         """Enlarge the images of a batch that are too small; returns a list."""
-        self._check_labels(("batch", "channel", "height", "width"), source_name)
+        self._check_labels(True, source_name)
         images = list(source_batch)
         return map_images(images, lambda image, _: self._example_transform(image, source_name))
-
-    def _check_labels(self, expected: tuple[str, ...], source: str) -> None:
-        labels = self.data_stream.axis_labels
-        self.verify_axis_labels(expected, (labels or {}).get(source), source)
 
     def _size(self, height: int, width: int) -> tuple[int, int]:
         """Return height and width of the result for those of an image."""

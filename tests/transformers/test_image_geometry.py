@@ -256,3 +256,25 @@ def test_what_is_no_permutation_is_refused() -> None:
         Transpose(stream_of(pixels(1, 2, 2), labels=("batch", "time", "width")), "HWC")
     with pytest.raises(ValueError, match=r"3 axes, got one of source 'x' with the shape \(2, 2\)"):
         list(Transpose(stream_of(pixels(1, 2, 2), labels=None), (0, 1, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", ">f8", "complex128", "S3"])
+@pytest.mark.parametrize("size", [(3, 90, 80), (17, 31, 40), (1, 128, 129), (90, 80)])
+def test_large_images_move_as_small_ones_do(dtype: str, size: tuple[int, ...]) -> None:
+    # Small images are moved by NumPy, large ones by a kernel.
+    images = pixels(2, *size).astype(dtype)
+    labels = CHW if len(size) == 3 else ("batch", "height", "width")
+    for data, batch in ((images, 2), (list(images), 2), (images, None), (images[..., ::-1], 2)):
+        stream = stream_of(data, batch, labels)
+        plain = numpy.asarray(data)
+        for kind, axis in ((RandomHorizontalFlip, -1), (RandomVerticalFlip, -2)):
+            found = [x for (x,) in kind(stream, 1)]
+            assert numpy.array_equal(
+                numpy.stack(found).reshape(plain.shape), numpy.flip(plain, axis)
+            )
+        if len(size) == 3:
+            for axes in ((1, 2, 0), (2, 0, 1), (0, 2, 1)):
+                found = [x for (x,) in Transpose(stream, axes)]
+                expected = plain.transpose(0, *(axis + 1 for axis in axes))
+                assert numpy.array_equal(numpy.stack(found).reshape(expected.shape), expected)
+                assert numpy.asarray(found[0]).dtype.kind == images.dtype.kind

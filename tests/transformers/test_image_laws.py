@@ -290,7 +290,9 @@ def mixed(stream: Any) -> Any:
     return RandomResizedCrop(Batch(flipped, ConstantScheme(2)), 4)
 
 
-CONTRACTS = {**{name: ALL[name] for name in sorted(ORIGINALS)}, **NEW, "mixed": mixed}
+#: One of each kind: those that draw and those that do not, of one size and of any.
+NAMES = [*ORIGINALS, "CenterCrop", "Resize short", "RandomResizedCrop", "RandomHorizontalFlip"]
+CONTRACTS = {**{name: ALL[name] for name in NAMES}, "mixed": mixed}
 
 
 def _suite(name: str) -> type:
