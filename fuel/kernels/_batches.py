@@ -51,6 +51,11 @@ def row_vector(rows: Any, count: int) -> NDArray[numpy.int64]:
 
     """
     given: NDArray[Any] = numpy.asarray(rows)
+    if given.dtype == object and given.ndim == 1 and all(type(row) is int for row in given):
+        for row in given:  # where NumPy needs objects for integers, one is beyond 64 bits
+            if not 0 <= row < count:
+                raise _no_such_row(row, count)
+        given = given.astype(numpy.int64)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise TypeError(
             f"`rows` must be a vector of integers, got shape {given.shape}, dtype {given.dtype}; "

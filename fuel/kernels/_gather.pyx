@@ -104,7 +104,7 @@ def gather(object source, object rows, object arithmetic):
     indices = rows
     dtype = array.descr
     if arithmetic is not None:
-        candidate = arithmetic._program
+        candidate = getattr(arithmetic, "_program", None)
         if type(candidate) is not Program or not fits(array, <Program>candidate):
             return None
         program = candidate
