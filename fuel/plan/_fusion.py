@@ -87,7 +87,7 @@ def joined(
         else:
             extended = []
             for source, kernel in zip(sources, kernels, strict=True):
-                operations = step._operations(source, kernel.dtype)
+                operations = step._operations(source, kernel.dtype, kernel.shape)
                 longer = None if operations is None else kernel.extended(operations)
                 if longer is None:
                     return complete, count

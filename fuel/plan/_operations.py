@@ -1,8 +1,9 @@
 """What a step does to the arrays of a source, in words that a kernel understands.
 
 In this room: the operations that steps offer, so that a run of steps can be handed to one kernel
-call. ``step._operations(source, dtype)`` returns a tuple of them for a source of a type (an empty
-one for a source that the step leaves alone), or None where the step cannot be put so. Not here:
+call. ``step._operations(source, dtype, shape)`` returns a tuple of them for a source of a type and
+a shape of one example (each None where it is not known): an empty one for a source that the step
+leaves alone, and None where the step cannot be put so. Not here:
 how they are joined (`fuel.plan._fusion`), and the steps, whose own methods stay the meaning: an
 operation that is not fused is not used.
 

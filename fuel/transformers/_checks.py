@@ -26,6 +26,7 @@ __all__ = [
     "need_batches",
     "need_examples",
     "need_stream",
+    "selects",
     "sources_below",
 ]
 
@@ -248,6 +249,25 @@ def check_dtype(name: str, argument: str, dtype: Any) -> None:
             f"`{argument}` of {name} must be a data type, got {dtype!r:.80} ({error}); use a name "
             "that numpy.dtype knows, such as 'float32'"
         ) from error
+
+
+def selects(step: Any, source: str) -> bool:
+    """Tell whether a step transforms a source, and does not just let it pass.
+
+    Parameters
+    ----------
+    step : SourcewiseTransformer
+        The step.
+    source : str
+        A source of the stream below it.
+
+    Returns
+    -------
+    bool
+        True without `which_sources`, and for those in it.
+
+    """
+    return step.which_sources is None or source in step.which_sources
 
 
 def below(stream: Any) -> str:

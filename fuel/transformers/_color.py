@@ -17,8 +17,9 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.kernels.draws import integers, uniforms
+from fuel.plan import _operations as operations
 from fuel.transformers._base import SourcewiseTransformer
-from fuel.transformers._checks import kind_below, labels_below
+from fuel.transformers._checks import kind_below, labels_below, selects
 from fuel.transformers._colors import (
     ORDERS,
     adjust_brightness,
@@ -121,6 +122,18 @@ class Normalize(SourcewiseTransformer):
         result = images + shift
         result /= divisor
         return result
+
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
+            return ()
+        if dtype is None or dtype.kind != "f" or shape is None or not shape:
+            return None
+        try:
+            axis = channel_axis(self, source, len(shape))
+            shift, divisor = self._operands(dtype, axis, shape, source)
+        except (TypeError, ValueError):
+            return None  # which is told when there are images
+        return operations.Add(shift), operations.Divide(divisor)
 
     def _operands(self, dtype: Any, axis: int | None, shape: Any, source_name: str) -> Any:
         """Return what is added and what is divided by, in the type of the images."""

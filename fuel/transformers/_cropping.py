@@ -13,8 +13,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from fuel.kernels import crop, draws, memory
-from fuel.transformers._base import ExpectsAxisLabels
+from fuel.kernels import crop, draws, memory, threads
+from fuel.plan import _operations as operations
+from fuel.transformers._checks import selects
+from fuel.transformers._image_axes import ChannelsFirst, layout_of
 from fuel.transformers._images import (
     ImageTransformer,
     check_window,
@@ -53,7 +55,7 @@ def cut(image: Any, layout: str, top: int, left: int, height: int, width: int) -
     return image[rows, columns] if layout == "HWC" else image[..., rows, columns]
 
 
-class RandomFixedSizeCrop(DrawsInOrder, ExpectsAxisLabels):
+class RandomFixedSizeCrop(DrawsInOrder, ChannelsFirst):
     """Cuts a window of a fixed size out of each image, at a place that is drawn.
 
     Parameters
@@ -147,12 +149,16 @@ class RandomFixedSizeCrop(DrawsInOrder, ExpectsAxisLabels):
                 "or Pad"
             )
 
-    def _check_labels(self, batch: bool, source: str) -> None:
-        expected = ("channel", "height", "width")
-        labels = self.data_stream.axis_labels
-        self.verify_axis_labels(
-            ("batch", *expected) if batch else expected, (labels or {}).get(source), source
-        )
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
+            return ()
+
+        def place(context: Any, heights: Any, widths: Any) -> tuple[_Vector, _Vector]:
+            self._check_labels(not self.produces_examples, source)
+            self._check_fits(heights, widths, source)
+            return self._places(context.bits(self, 2, len(heights)), heights, widths)
+
+        return (operations.CropTo(self.window_shape, place, "CHW"),)
 
     def _checked_image(self, example: Any, source: str) -> Any:
         image = numpy.asarray(example)
@@ -196,7 +202,9 @@ class RandomFixedSizeCrop(DrawsInOrder, ExpectsAxisLabels):
 
     def _cut_all(self, batch: Any, images: Any, tops: _Vector, lefts: _Vector) -> Any:
         if not isinstance(images, list):
-            return crop.crop(images, None, tops, lefts, self.window_shape, layout="CHW")
+            return crop.crop(
+                images, None, tops, lefts, self.window_shape, layout="CHW", threads=threads.limit()
+            )
         windows = [
             owned(cut(image, "CHW", top, left, *self.window_shape))
             for image, top, left in zip(images, tops.tolist(), lefts.tolist(), strict=True)
@@ -293,6 +301,25 @@ class CenterCrop(ImageTransformer):
         ]
         return tops[0], tops[1]
 
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
+            return ()
+
+        def place(context: Any, heights: Any, widths: Any) -> tuple[_Vector, _Vector]:
+            if (heights < self.size[0]).any() or (widths < self.size[1]).any():
+                raise ValueError("there is something to be added around an image")
+            pairs = zip(heights.tolist(), widths.tolist(), strict=True)
+            places = numpy.array([self._place(*pair) for pair in pairs], dtype=numpy.int64)
+            tops, lefts = places.reshape(len(heights), 2).T
+            return tops, lefts
+
+        layout = layout_of(self.data_stream, source)
+        if shape is not None and len(shape) == len(layout):
+            height, width = spatial(shape, layout)
+            if height < self.size[0] or width < self.size[1]:
+                return None
+        return (operations.CropTo(self.size, place, layout),)
+
     def _shape(self, shape: tuple[int, ...], layout: str, source: str) -> tuple[int, ...]:
         return resized_shape(shape, self.size, layout)
 
@@ -314,7 +341,8 @@ class CenterCrop(ImageTransformer):
         if height < self.size[0] or width < self.size[1]:
             return super()._images(batch, layout, source)
         tops, lefts = (numpy.full(len(batch), place, dtype=numpy.int64) for place in (top, left))
-        return crop.crop(batch, None, tops, lefts, self.size, layout=layout)
+        many = threads.limit()
+        return crop.crop(batch, None, tops, lefts, self.size, layout=layout, threads=many)
 
     def _parameters(self) -> dict[str, Any]:
         return {"size": self.size, **super()._parameters()}

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from fuel.kernels import jpeg
+from fuel.plan import _operations as operations
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import (
     check_integer,
     check_which,
     kind_below,
     labels_below,
+    selects,
     sources_below,
 )
 
@@ -133,6 +135,13 @@ class ImagesFromBytes(SourcewiseTransformer):
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
         """Decode the images of a batch, in threads; the list has their order."""
         return self._decode(source_batch, source_name)
+
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
+            return ()
+        if self.color_mode not in ("RGB", "L") or self.scale or self.apply_orientation:
+            return None
+        return (operations.Decode(self.color_mode, self.max_pixels, source),)
 
     def _decode(self, images: Sequence[Any], source_name: str) -> list[Any]:
         return jpeg.decode_many(

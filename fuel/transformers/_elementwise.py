@@ -14,7 +14,13 @@ import numpy
 from fuel.config_parser import config
 from fuel.plan import _operations as operations
 from fuel.transformers._base import AgnosticSourcewiseTransformer, SourcewiseTransformer
-from fuel.transformers._checks import check_dtype, check_which, kind_below, labels_below
+from fuel.transformers._checks import (
+    check_dtype,
+    check_which,
+    kind_below,
+    labels_below,
+    selects,
+)
 from fuel.transformers._stacking import as_batch, is_ragged, object_array
 from fuel.utils._overrides import overridden
 
@@ -94,13 +100,8 @@ class Flatten(SourcewiseTransformer):
         # Not -1: it could not be inferred for a batch without examples.
         return batch.reshape((len(batch), int(numpy.prod(batch.shape[1:]))))
 
-    def _operations(self, source: str, dtype: Any) -> Any:
-        return (operations.Flatten(),) if _chosen(self, source) else ()
-
-
-def _chosen(step: SourcewiseTransformer, source: str) -> bool:
-    """Tell whether a step transforms a source."""
-    return step.which_sources is None or source in step.which_sources
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        return (operations.Flatten(),) if selects(self, source) else ()
 
 
 def _check_number(argument: str, value: Any, operation: str) -> None:
@@ -160,8 +161,8 @@ class ScaleAndShift(AgnosticSourcewiseTransformer):
         """Scale, then shift."""
         return _each(as_batch(source_data), lambda data: data * self.scale + self.shift)
 
-    def _operations(self, source: str, dtype: Any) -> Any:
-        if not _chosen(self, source):
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
             return ()
         return operations.Multiply(self.scale), operations.Add(self.shift)
 
@@ -214,8 +215,8 @@ class Cast(AgnosticSourcewiseTransformer):
                     raise
         return _each(numpy.asarray(source_data), lambda data: numpy.asarray(data, dtype=self.dtype))
 
-    def _operations(self, source: str, dtype: Any) -> Any:
-        return (operations.CastTo(self.dtype),) if _chosen(self, source) else ()
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        return (operations.CastTo(self.dtype),) if selects(self, source) else ()
 
     def _parameters(self) -> dict[str, Any]:
         return {"dtype": str(numpy.dtype(self.dtype)), **super()._parameters()}
@@ -255,8 +256,8 @@ class ForceFloatX(AgnosticSourcewiseTransformer):
     def _setting(self) -> Any:
         return config.floatX
 
-    def _operations(self, source: str, dtype: Any) -> Any:
-        if not _chosen(self, source):
+    def _operations(self, source: str, dtype: Any, shape: Any) -> Any:
+        if not selects(self, source):
             return ()
         if dtype is None:
             return None
