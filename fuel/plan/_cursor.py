@@ -183,7 +183,7 @@ class MapCursor(Cursor):
         if fused:
             data, self.context = fused.item()
             return data
-        child = self.child
+        child: Any = self.child
         if self.borrows:
             child.borrow = True
             try:

@@ -214,7 +214,8 @@ class Fused:
             rows = numpy.array([request], dtype=numpy.int64)
         size = source.requests.position - first
         context = Context(source.epoch, first, None if source.examples else size, source.draws)
-        data = left = None
+        data: Any = None
+        left: list[Any] = []
         if rows is not None and self._up_to_date():
             try:
                 data = self._columns(rows, first)

@@ -304,9 +304,9 @@ def _stackable(table: Any) -> bool:
     if type(table) not in (numpy.ndarray, numpy.memmap):
         return False
     if table.dtype.kind == "O":
-        return table.ndim == 1
+        return bool(table.ndim == 1)
     # Strings become as long as the longest among them.
-    return table.ndim > 0 and table.dtype.kind in "biufc" and table.dtype.isnative
+    return bool(table.ndim > 0 and table.dtype.kind in "biufc" and table.dtype.isnative)
 
 
 def _remembered(step: Any) -> JSON:
