@@ -17,6 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.kernels.draws import integers, uniforms
+from fuel.kernels.memory import empty
 from fuel.plan import _operations as operations
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import kind_below, labels_below, selects
@@ -262,7 +263,7 @@ class ColorJitter(RandomTransformer):
     def _many(self, batch: Any, source_name: str, bits: NDArray[numpy.uint64]) -> Any:
         if not _is_array(batch):
             return super()._many(batch, source_name, bits)
-        result = numpy.empty(batch.shape, dtype=batch.dtype.newbyteorder("="))
+        result = empty(batch.shape, batch.dtype.newbyteorder("="))
         rows = max(1, _CHUNK // max(1, result[:1].size))
         for start in range(0, len(batch), rows):
             part = slice(start, start + rows)

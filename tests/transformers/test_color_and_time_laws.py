@@ -165,10 +165,10 @@ def test_what_comes_in_stays_as_it_is(name: str) -> None:
 def test_the_memory_of_the_input_does_not_matter(name: str, how: str) -> None:
     array = data_for(name)
     other = {
-        "strided": lambda: numpy.repeat(array, 2, axis=-1)[..., ::2],
-        "swapped": lambda: array.astype(array.dtype.newbyteorder()),
-        "fortran": lambda: numpy.asfortranarray(array),
-    }[how]()
+        "strided": numpy.repeat(array, 2, axis=-1)[..., ::2],
+        "swapped": array.astype(array.dtype.newbyteorder()),
+        "fortran": numpy.asfortranarray(array),
+    }[how]
     step = ALL[name](stream(array, COUNT))
     expected = step.apply((array,), Context(0, 0, COUNT))[0]
     found = step.apply((other,), Context(0, 0, COUNT))[0]
@@ -268,19 +268,17 @@ def shuffled(array: Any, size: int | None) -> DataStream:
     return DataStream(IndexableDataset({"x": array}), iteration_scheme=scheme)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_they_resume_everywhere(name: str) -> None:
-    for size in (None, 3):
-        assert_resumes_everywhere(
-            lambda size=size: ALL[name](shuffled(data_for(name), size)),  # type: ignore[misc]
-            new_process=False,
-            epochs=1,
-        )
+@pytest.mark.parametrize("number", range(len(ALL)))
+def test_they_resume_everywhere(number: int) -> None:
+    name, size = list(ALL)[number], None if number % 2 else 3
+    assert_resumes_everywhere(
+        lambda: ALL[name](shuffled(data_for(name)[:4], size)), new_process=False, epochs=1
+    )
 
 
 def test_windows_resume_everywhere() -> None:
     assert_resumes_everywhere(
-        lambda: AddNoise(SlidingWindows(shuffled(recordings()[:3], None), 12, 7, "pad"), 1),
+        lambda: AddNoise(SlidingWindows(shuffled(recordings()[:2], None), 12, 9, "pad"), 1),
         epochs=1,
     )
 
@@ -305,7 +303,8 @@ def test_a_direct_call_is_the_first_example_of_the_first_epoch(name: str) -> Non
 
 
 def test_all_are_elementwise_and_say_what_they_are() -> None:
-    for name, make in {**ALL, "OneHot": lambda s: OneHot(s, 3)}.items():
+    more: dict[str, Step] = {"OneHot": lambda s: OneHot(s, 3)}
+    for name, make in {**ALL, **more}.items():
         step = make(stream(data_for(name)))
         assert step.elementwise is True
         assert name.split()[0] in repr(step)

@@ -36,7 +36,7 @@ def boxes(changed: Any) -> list[tuple[int, int, int, int]]:
             continue
         box = (rows[0], columns[0], rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1)
         assert mask.sum() == box[2] * box[3], "not a full rectangle"
-        found.append(tuple(map(int, box)))
+        found.append((int(box[0]), int(box[1]), int(box[2]), int(box[3])))
     return found
 
 
@@ -141,6 +141,15 @@ def test_random_values_are_normal_or_all_of_the_type() -> None:
     assert counts.min() > 380 and counts.max() < 580
     flags = one(RandomErasing(batches(zeros > 0), 1, (1, 1), (1, 1), "random"))
     assert flags.dtype == bool and 0.48 < flags.mean() < 0.52
+
+
+def test_random_values_are_draws_of_their_own() -> None:
+    step = RandomErasing(batches(numpy.zeros((3, 1, 4, 4), "uint8")), 1, (1, 1), (1, 1), "random")
+    found = one(step)
+    for index in range(3):
+        # Behind those that said whether, how large and where.
+        behind = Context(0, index).bits(step, step._draws + 16)[step._draws :]
+        assert found[index].ravel().tolist() == [int(draw) >> 56 for draw in behind]
 
 
 def test_an_image_and_its_mask_are_erased_at_one_place() -> None:

@@ -116,7 +116,8 @@ def test_labels_of_axes_and_empty_batches() -> None:
     step = OneHot(below, CLASSES, which_sources=("targets",))
     assert step.axis_labels["targets"] == ("batch", "class")
     assert step.axis_labels["features"] == ("batch", "c", "h", "w")
-    for empty in (numpy.zeros((0, 1), int), numpy.zeros(0), []):
+    empties: list[Any] = [numpy.zeros((0, 1), int), numpy.zeros(0), []]
+    for empty in empties:
         found = step.apply((None, empty), Context(0, 0, 0))[1]
         assert found.shape == (0, CLASSES) and found.dtype == config.floatX
     singly = stream(None, {"y": ("index",)}, y=numpy.array([[1]]))
