@@ -8,6 +8,8 @@ epoch iterator runs on it.
 - `fuel.plan._context`: what travels beside the data (epoch, ordinals) and hands out generators;
 - `fuel.plan._cursor`: one pass of one step, and the steps that change no counts;
 - `fuel.plan._source`: one pass over a dataset;
+- `fuel.plan._operations`: what a step does, in words that a kernel understands;
+- `fuel.plan._fusion`, `_kernels`, `_decoding`: a source and the steps above it as one kernel call;
 - `fuel.plan._foreign`, `_given`: steps that users wrote the old way;
 - `fuel.plan._memory`: what users' steps remember between calls;
 - `fuel.plan._run`: one epoch of a whole chain: started, positioned, described, resumed;

@@ -16,15 +16,18 @@ import fuel
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 500
+SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".c"}
 CODE = ["fuel", "tests", "bin", "benchmarks", "examples", "docs"]
 
 
 def source_files() -> Iterator[Path]:
     for folder in CODE:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and "_build" not in path.parts and "__pycache__" not in path.parts:
-                if path.suffix in {".py", ".pyi", ".pyx", ".pxd"} or path.parent.name == "bin":
-                    yield path
+            parts = path.relative_to(ROOT).parts
+            if any(part in {"_build", "__pycache__"} or part.startswith(".") for part in parts):
+                continue
+            if path.is_file() and (path.suffix in SUFFIXES or path.parent.name == "bin"):
+                yield path
 
 
 def modules() -> Iterator[str]:
