@@ -26,6 +26,8 @@ _MARKS = ("unknown", "begin", "end", "pad")
 #: What cannot stand in a line: ends of lines in any program's eyes, tabs, and what UTF-8 or the
 #: beginning of a file do not allow.
 _SPECIAL = re.compile("[\0\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029\ud800-\udfff\ufeff]")
+#: In JSON two halves of a character are the character.
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _LONG = {short[1]: character for character, short in _SHORT.items()}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
@@ -137,9 +139,17 @@ def write(
     ------
     StorageError
         If it cannot be written.
+    ValueError
+        If JSON cannot hold a token.
 
     """
     if kind == "json":
+        for token in tokens:
+            if _PAIR.search(token):
+                raise ValueError(
+                    f"JSON cannot hold two halves of a character side by side, as in {token!r:.80};"
+                    " save the vocabulary as text, which can, or leave the token out"
+                )
         text = _json(tokens, counts, marks)
     else:
         text = "".join(_text_lines(tokens, counts, marks, usual))

@@ -428,7 +428,7 @@ class Vocabulary(Mapping[str, int]):
         fuel.exceptions.StorageError
             If the file cannot be written.
         ValueError
-            If there is no such format.
+            If there is no such format, or JSON cannot hold a token (half characters).
 
         Notes
         -----
