@@ -141,6 +141,7 @@ def test_changing_a_chunk_changes_no_other() -> None:
     for x, mask, numbers, flag in Segments(padded([4, 4]), 2):
         found.append((x.copy(), numbers.copy()))
         for array in (x, mask, numbers, flag):
+            assert array.flags.c_contiguous and array.base is None
             array[...] = 0
     assert found[1][0].all()
     assert sorted(found[1][1].tolist()) == [0, 1]
