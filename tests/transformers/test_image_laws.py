@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuel.datasets import IndexableDataset
+from fuel.plan import Context
 from fuel.schemes import (
     ConstantScheme,
     SequentialExampleScheme,
@@ -101,10 +102,18 @@ def out(stream: Any) -> list[Any]:
     return [image for batch in found for image in batch]
 
 
+def alone(step: Any, images: Any) -> list[Any]:
+    """Return what a step makes of each example by itself, with nothing fused."""
+    return [step.apply((image,), Context(0, index))[0] for index, image in enumerate(images)]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_batch_is_its_examples_whatever_its_size(name: str) -> None:
     images = pixels(7, 3, 8, 10)
-    expected = out(ALL[name](examples(images)))
+    expected = alone(ALL[name](examples(images)), images)
+    assert_same_items(out(ALL[name](examples(images))), expected)
+    together = ALL[name](batches(images)).apply((images,), Context(0, 0, 7))[0]
+    assert_same_items(list(together), expected)
     for size in (1, 3, 7):
         assert_same_items(out(ALL[name](batches(images, size))), expected, f"size {size}")
 
@@ -143,6 +152,10 @@ def test_channels_last_are_channels_first_transposed(name: str) -> None:
         stream = NEW[name](make(last, labels=HWC))
         found = [image.transpose(2, 0, 1) for image in out(stream)]
         assert_same_items([image.copy() for image in found], first)
+    found = [image.transpose(2, 0, 1) for image in alone(stream, last)]
+    assert_same_items([image.copy() for image in found], first)
+    together = NEW[name](batches(last, labels=HWC)).apply((last,), Context(0, 0, 5))[0]
+    assert_same_items([image.transpose(2, 0, 1).copy() for image in together], first)
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -152,6 +165,8 @@ def test_grey_images_need_no_channel(name: str) -> None:
     for labels in (("batch", "height", "width"), None):
         assert_same_items(out(NEW[name](batches(images[:, 0], labels=labels))), expected)
         assert_same_items(out(NEW[name](examples(images[:, 0], labels=labels))), expected)
+        step = NEW[name](examples(images[:, 0], labels=labels))
+        assert_same_items(alone(step, images[:, 0]), expected)
     assert_same_items(
         list(NEW[name](batches(images)).transform_source_batch(list(images[:, 0]), "x")),
         [

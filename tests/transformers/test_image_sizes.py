@@ -234,6 +234,15 @@ def test_a_slope_stays_a_slope_without_antialiasing(name: str) -> None:
     assert abs(found - exact)[inner].max() < (1e-12 if name == "bilinear" else 0.1)
 
 
+def test_the_cubic_without_antialiasing_is_that_of_keys() -> None:
+    image = numpy.zeros((1, 1, 1, 8))
+    image[..., 4] = 1
+    ((found,),) = list(Resize(stream_of(image), (1, 16), "bicubic", antialias=False))
+    # Its values at a distance of 1/4, 3/4, 5/4 and 7/4 for a = -3/4, as fractions of 256.
+    sides = [225, 67, -27, -9]
+    assert (found[0, 0, 5:13] * 256).tolist() == sides[::-1] + sides
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
