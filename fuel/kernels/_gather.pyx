@@ -1,10 +1,11 @@
 """Gathering rows, compiled. The door, `fuel.kernels.gather`, describes and checks."""
 
-cimport cython
 cimport numpy as cnp
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t
 
 from fuel.kernels._arithmetic cimport Program, fuel_program
@@ -27,8 +28,8 @@ cdef extern from "_gather.h":
         char* out
     ) noexcept nogil
 
-cdef extern from "Python.h":
-    int PyList_CheckExact(object value)
+cdef extern from "numpy/arrayobject.h":
+    bint PyDataType_REFCHK(cnp.dtype dtype)
 
 
 cdef inline bint plain(object value):
@@ -71,6 +72,18 @@ cdef int64_t row_size(cnp.ndarray source):
     return size
 
 
+cdef tuple batch_shape(cnp.ndarray source, Py_ssize_t count):
+    """The shape of so many rows. (Each batch needs one: NumPy's own tuple would cost more.)"""
+    cdef tuple shape = PyTuple_New(source.ndim)
+    cdef Py_ssize_t axis
+    cdef object length
+    for axis in range(source.ndim):
+        length = source.shape[axis] if axis else count
+        Py_INCREF(length)
+        PyTuple_SET_ITEM(shape, axis, length)
+    return shape
+
+
 cdef int run(
     cnp.ndarray source, const int64_t* rows, int64_t count, Program program, char* out
 ):
@@ -92,7 +105,6 @@ def gather(object source, object rows, object arithmetic):
     cdef cnp.ndarray array, indices, out
     cdef Program program = None
     cdef cnp.dtype dtype
-    cdef tuple shape
     cdef int status
     if not plain(source):
         return None
@@ -108,17 +120,14 @@ def gather(object source, object rows, object arithmetic):
         if type(candidate) is not Program or not fits(array, <Program>candidate):
             return None
         program = candidate
-        shape = (indices.shape[0], *program.shape)
         dtype = program.dtype
-    else:
-        shape = (indices.shape[0], *source.shape[1:])
-    if dtype.hasobject or not dtype.itemsize:
+    if PyDataType_REFCHK(dtype) or not dtype.itemsize:
         return None
     if fuel_find_outside(
         <const int64_t*>cnp.PyArray_DATA(indices), indices.shape[0], array.shape[0]
     ) >= 0:
         return None
-    out = _empty(shape, dtype)
+    out = _empty(batch_shape(array, indices.shape[0]), dtype)
     status = run(
         array, <const int64_t*>cnp.PyArray_DATA(indices), indices.shape[0], program,
         cnp.PyArray_BYTES(out)
