@@ -4,20 +4,22 @@ In this module: `bits`, raw draws for many examples at once, and what is made of
 `integers` and `normals`. Not here: how the address of an example is hashed into a key
 (`fuel.rng`), and who asks (`context.bits` in `fuel.plan`).
 
-Raw draws are those of the generators of `fuel.rng`, Philox-4x64-10 [1]_: row i of ``bits(key,
-ordinals, numbers, count)`` is what ``example_rng(seed, epoch, ordinals[i], step, numbers[i])``
-would give as its first raw numbers, whatever the other rows are. What is made of the bits uses
+Raw draws are those of the generators of `fuel.rng`, Philox-4x64-10 (Salmon and others, 2011): row
+i of ``bits(key, ordinals, numbers, count)`` is what ``example_rng(seed, epoch, ordinals[i], step,
+numbers[i])`` would give as its first raw numbers, whatever the other rows are. What is made of the bits uses
 integers, the four operations and the square root only, which are rounded alike on every platform:
 equal bits give equal numbers everywhere.
 
 References
 ----------
-.. [1] J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw. "Parallel random numbers: as easy as
-   1, 2, 3". SC'11, 2011.
-.. [2] D. Lemire. "Fast random integer generation in an interval". ACM Transactions on Modeling and
-   Computer Simulation 29, 2019.
-.. [3] M. J. Wichura. "Algorithm AS 241: the percentage points of the normal distribution".
-   Applied Statistics 37, 1988.
+J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw. "Parallel random numbers: as easy as 1, 2, 3".
+SC'11, 2011.
+
+D. Lemire. "Fast random integer generation in an interval". ACM Transactions on Modeling and
+Computer Simulation 29, 2019.
+
+M. J. Wichura. "Algorithm AS 241: the percentage points of the normal distribution". Applied
+Statistics 37, 1988.
 
 """
 
@@ -153,7 +155,7 @@ def integers(bits: ArrayLike, high: ArrayLike) -> NDArray[numpy.int64]:
 
     Notes
     -----
-    One draw makes one integer, so that no draw depends on another; there is no rejection [2]_.
+    One draw makes one integer (Lemire, 2019), but without rejection, which would take more of them.
     The chances of two integers differ by less than ``high / 2**64`` of their size: for a bound of
     a million, in the thirteenth digit.
 
@@ -206,7 +208,7 @@ def normals(bits: ArrayLike) -> NDArray[numpy.float64]:
 
     Notes
     -----
-    Wichura's rational approximations [3]_, with a relative error of about 1e-15, over a logarithm
+    Wichura's rational approximations (1988), with a relative error of about 1e-15, over a logarithm
     of our own, because those of platforms differ in the last digit. One draw makes one deviate.
 
     Examples
