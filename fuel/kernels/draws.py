@@ -6,9 +6,9 @@ In this module: `bits`, raw draws for many examples at once, and what is made of
 
 Raw draws are those of the generators of `fuel.rng`, Philox-4x64-10 (Salmon and others, 2011): row
 i of ``bits(key, ordinals, numbers, count)`` is what ``example_rng(seed, epoch, ordinals[i], step,
-numbers[i])`` would give as its first raw numbers, whatever the other rows are. What is made of the bits uses
-integers, the four operations and the square root only, which are rounded alike on every platform:
-equal bits give equal numbers everywhere.
+numbers[i])`` would give as its first raw numbers, whatever the other rows are. What is made of the
+bits uses integers, the four operations and the square root only, which are rounded alike on every
+platform: equal bits give equal numbers everywhere.
 
 References
 ----------
