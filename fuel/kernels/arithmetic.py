@@ -155,12 +155,12 @@ class Arithmetic:
 
         Parameters
         ----------
-        batch : numpy.ndarray, shape (n, *shape)
+        batch : numpy.ndarray, shape (n, ...)
             Rows, of the type that the chain takes.
 
         Returns
         -------
-        numpy.ndarray, shape (n, *shape)
+        numpy.ndarray, shape (n, ...)
             Of the type that the chain gives; `batch` itself where nothing is to be done.
 
         """
