@@ -214,6 +214,21 @@ def fuel_sorted(work: Work) -> Pass:
     return lambda: drain(stream.get_epoch_iterator())
 
 
+@WORKLOAD.contender("Fuel, Padding(BucketByLength)", "fuel", case=BUCKETED)
+def fuel_buckets(work: Work) -> Pass:
+    """The same with the step that is there for it."""
+    from fuel.schemes import ShuffledExampleScheme
+    from fuel.streams import DataStream
+    from fuel.transformers import Padding
+    from fuel.transformers.sequences import BucketByLength
+
+    dataset = _dataset(work)
+    scheme = ShuffledExampleScheme(dataset.num_examples)
+    stream = BucketByLength(DataStream(dataset, iteration_scheme=scheme), BATCH, pool=POOL)
+    stream = Padding(stream, mask_dtype="bool")
+    return lambda: drain(stream.get_epoch_iterator())
+
+
 def _length(example: Any) -> int:
     return len(example[0])
 
