@@ -107,7 +107,7 @@ class _Child:
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # a broken pipe, or one that `end` has closed
             pass
 
     def answer(self, patience_s: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Nothing here is about speed.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -90,6 +90,23 @@ def test_one_command_measures_and_writes_what_it_says(tmp_path):
     assert "NumPy, x[i] and y[i]" in done.stdout and "of limit" in done.stdout
     ElementTree.parse(tmp_path / "results" / "w1.svg")
     assert list((tmp_path / "results" / "logs").iterdir())
+
+
+def test_a_contender_that_fails_is_left_out_with_its_reason(bench, tmp_path):
+    workload = bench.registry.load("w1")
+    wanted = [workload.find("", "torch DataLoader"), workload.find("", "NumPy, x[i] and y[i]")]
+    if importlib.util.find_spec("torch") is not None:
+        wanted[0] = workload.find("", "tf.data, slices")
+    settings = bench.conductor.Settings(
+        *(tmp_path / "data", tmp_path), rounds=1, threads=1, quick=True, at_least_s=0, patience_s=60
+    )
+    said = []
+    found = bench.conductor.conduct(
+        workload, [(one, sys.executable) for one in wanted], settings, said.append
+    )
+    assert "is not installed" in found[0].skipped and not found[0].passes
+    assert not found[1].skipped and len(found[1].passes) == 1
+    assert any("is not installed" in line for line in said)
 
 
 def test_ratios_are_medians_of_what_was_measured_in_one_round(result):
