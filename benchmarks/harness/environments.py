@@ -37,7 +37,7 @@ LANES: dict[str, tuple[tuple[str, ...], ...]] = {
     "tensorflow": (("tensorflow-cpu",),),
     # The part that runs on a CPU needs no CUDA, which its dependencies would bring.
     "dali": (
-        ("numpy", "optree"),
+        ("numpy", "optree", "astunparse", "gast", "libcst", "makefun", "packaging", "six"),
         ("--no-deps", "nvidia-dali-cuda120"),
         ("nvidia-nvimgcodec-cu12==0.9.*",),
     ),
