@@ -195,6 +195,18 @@ def test_each_chain_takes_the_form_that_is_meant_for_it():
     assert form("i4", ("multiply", 3), ("add", 4)) == "chain"
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_zeros_keep_their_signs(level, dtype):
+    source = numpy.array([[0.0, -0.0, 1.0, -1.0]], dtype)
+    for kind in ("multiply", "add", "divide"):
+        for operand in (3, -3, 0.0, -0.0, 1, -1):
+            if (kind, operand) != ("divide", 0):
+                with instructions(level):
+                    chain = Arithmetic.of(dtype, (4,), [(kind, operand)])
+                assert_same(chain, source, numpy.array([0]))
+
+
 @needs_compiled
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_byte_whose_two_parts_are_not_exact_takes_another_form(level):

@@ -124,6 +124,27 @@ def test_windows_are_what_numpy_cuts_out(level, job, which, with_output):
     assert out is None or got is out
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("layout", ["CHW", "HWC", "HW"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_long_lines_are_mirrored_piece_by_piece(monkeypatch, level, layout, channels):
+    monkeypatch.setattr(arithmetic, "_level", level)
+    sizes = {"C": channels, "H": 2, "W": 5003}
+    shape = (2, *(sizes[axis] for axis in layout))
+    source = numpy.arange(numpy.prod(shape), dtype="f4").reshape(shape)
+    for to_layout in (layout,) if layout == "HW" else ("CHW", "HWC"):
+        job = (source, [1, 0], [0, 1], [3, 0], (1, 5000), layout, to_layout, [True, False], None)
+        expected = slowly(*job)
+        steps = [
+            ("multiply", numpy.arange(expected[0].size, dtype="f4").reshape(expected[0].shape))
+        ]
+        for chain in (None, Arithmetic.of("f4", expected.shape[1:], steps)):
+            options = {"layout": layout, "to_layout": to_layout, "flip_width": [True, False]}
+            got = crop(*job[:5], **options, arithmetic=chain)
+            theirs = expected if chain is None else chain.reference(expected)
+            numpy.testing.assert_array_equal(got, theirs)
+
+
 @pytest.mark.parametrize("arrange", ["fortran", "backwards", "unaligned", "readonly"])
 def test_it_does_not_matter_how_the_images_lie_in_memory(arrange):
     plain = numpy.arange(2 * 3 * 5 * 4, dtype="f4").reshape(2, 3, 5, 4)
