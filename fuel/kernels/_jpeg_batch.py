@@ -234,16 +234,14 @@ class Batch:
             return
         data, (rows, columns) = self.images[place], self.shape
         top, left = int(self.tops[place]), int(self.lefts[place])
-        if not self.usual[place]:
-            height, width = _jpeg_pillow.size(data, self.max_pixels)
-            if top > height - rows or left > width - columns:
-                self._beyond(place, height, width)
+        image = _jpeg_pillow.loaded(data, self.max_pixels)
+        if top > image.height - rows or left > image.width - columns:
+            self._beyond(place, image.height, image.width)
         _jpeg_pillow.window(
-            data,
+            image,
             str(self.color_mode),
             (top, left, rows, columns),
             bool(self.flips[place]),
-            self.max_pixels,
             self.out[place],
             self.layout,
         )

@@ -1,8 +1,8 @@
 """Images by Pillow: every format, the kinds of JPEG that nothing else takes, and the last resort.
 
-In this module: one image at a time, as an array (`whole`, `window`), its `size` and `orientation`,
-the turn that Exif asks for (`turned`), and Pillow's own limit to the number of pixels
-(`pixel_limit`). Pillow is imported when the first image is opened.
+In this module: one image at a time, as an array (`whole`, and `window` of what `loaded`
+returns), its `size` and `orientation`, the turn that Exif asks for (`turned`), and Pillow's own
+limit to the number of pixels (`pixel_limit`). Pillow is imported when the first image is opened.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fuel.kernels.memory import empty
 __all__ = [
     "check_pixels",
     "forgives",
+    "loaded",
     "orientation",
     "pixel_limit",
     "size",
@@ -118,34 +119,53 @@ def whole(
 
     """
     image = _open(data, max_pixels)
-    # Before it is decoded, for some formats forget what is beside the pixels.
+    # Between decoding, by which Pillow turns some images itself (TIFF) and says so in what Exif
+    # has, and the conversion, which may leave Exif behind.
+    image.load()
     code = _orientation(image) if turn else 1
     return turned(_planes(_in_mode(image, color_mode)), code)
 
 
-def window(
-    data: bytes,
-    color_mode: str,
-    place: tuple[int, int, int, int],
-    flip: bool,
-    max_pixels: int | None,
-    out: NDArray[Any],
-    layout: str,
-) -> None:
-    """Decode an image, and store a window of it.
+def loaded(data: bytes, max_pixels: int | None) -> Any:
+    """Decode an image, and leave it to Pillow.
 
     Parameters
     ----------
     data : bytes
         The file.
+    max_pixels : int or None
+        See `check_pixels`.
+
+    Returns
+    -------
+    PIL.Image.Image
+        The image.
+    """
+    image = _open(data, max_pixels)
+    image.load()
+    return image
+
+
+def window(
+    image: Any,
+    color_mode: str,
+    place: tuple[int, int, int, int],
+    flip: bool,
+    out: NDArray[Any],
+    layout: str,
+) -> None:
+    """Store a window of an image.
+
+    Parameters
+    ----------
+    image : PIL.Image.Image
+        What `loaded` returned.
     color_mode : str
         ``"RGB"`` or ``"L"``, to which each pixel can be converted by itself.
     place : tuple of int
         (top, left, rows, columns).
     flip : bool
         Whether to mirror it from left to right.
-    max_pixels : int or None
-        See `check_pixels`.
     out : numpy.ndarray
         Where it goes, a row of a batch.
     layout : str
@@ -154,7 +174,6 @@ def window(
     """
     from PIL import Image
 
-    image = _open(data, max_pixels)
     top, left, rows, columns = place
     # The window is cut out before it is converted, and before it becomes an array.
     image = _in_mode(image.crop((left, top, left + columns, top + rows)), color_mode)

@@ -112,7 +112,7 @@ def decode_many(
         their size, at most to their size, that is no smaller: see `can_scale`.
     apply_orientation : bool, optional
         Whether to turn the image the way Exif says it is to be looked at. By default it is left as
-        it is stored.
+        it is stored, but for TIFF files, which Pillow always turns.
     max_pixels : int, optional
         The largest number of pixels of an image. The default is Pillow's: it warns above
         ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many.

@@ -42,7 +42,7 @@ class ImagesFromBytes(SourcewiseTransformer):
         (height, width) that a scaled image must have at least; needed with `scale`.
     apply_orientation : bool, optional
         Whether to turn an image the way Exif says it is to be looked at. By default it is left as
-        it is stored.
+        it is stored, but for TIFF files, which Pillow always turns.
     max_pixels : int, optional
         The largest number of pixels of an image. By default Pillow's limit: it warns above
         ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many.
