@@ -51,9 +51,10 @@ def c_gather(work: Work) -> Pass:
     x, y = work.given.x, work.given.y
     rng = numpy.random.default_rng(SEED)
     images, labels = numpy.empty((BATCH, *SIZE), numpy.uint8), numpy.empty(BATCH, numpy.int64)
-    given = [address(array) for array in (x, y, images, labels)]
+    arrays = (x, y, images, labels)
 
     def epoch() -> Iterable[Any]:
+        given = [address(array) for array in arrays]  # which must live as long as the addresses
         for index in index_batches(len(x), BATCH, rng):
             n, at = len(index), address(index)
             lib.gather(given[0], at, n, ROW, given[2])
