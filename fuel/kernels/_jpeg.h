@@ -234,10 +234,19 @@ static int fuel_jpeg_decode(
 
         whole = rows == at->height;
         if (columns < at->width && at->eighths == 8) {
-            const int64_t from = at->left > FUEL_JPEG_MARGIN ? at->left - FUEL_JPEG_MARGIN : 0;
-            const int64_t to = at->left + columns + FUEL_JPEG_MARGIN;
+            /* Where a component has less than two columns left, libjpeg chooses all upsampling anew,
+             * and the plain kind for those that have two. */
+            const int64_t least = 3 * (int64_t)info.max_h_samp_factor;
+            int64_t from = at->left > FUEL_JPEG_MARGIN ? at->left - FUEL_JPEG_MARGIN : 0;
+            int64_t to = at->left + columns + FUEL_JPEG_MARGIN;
+            if (to < from + least)
+                to = from + least;
+            if (to > at->width)
+                to = at->width;
+            if (from > to - least)
+                from = to > least ? to - least : 0;
             first = (JDIMENSION)from;
-            width = (JDIMENSION)((to < at->width ? to : at->width) - from);
+            width = (JDIMENSION)(to - from);
             jpeg_crop_scanline(&info, &first, &width); /* moves `first` down to a block's edge */
         }
         if (width != columns || at->flip || (at->planar && channels == 3)) {

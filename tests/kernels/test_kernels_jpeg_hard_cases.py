@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import io
 
@@ -70,3 +71,24 @@ def test_formats_that_are_only_known_by_name_are_errors_of_theirs(backend):
     for decode in (jpeg.decode_many, windows):
         with pytest.raises(OSError, match="cannot find loader for this GRIB file"):
             decode([data])
+
+
+#: RGB of 9 x 6 pixels in three scans: green has a quarter of the columns of red, blue the half.
+UNEVEN = base64.b64decode(
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLU"
+    "BXQUZMTlJTUjI+WmFaUGBKUVJP/8AAEQgABgAJA1JCAEcRAEIhAP/EABQAAQAAAAAAAAAAAAAAAAAAAAX/xAAhEAAC"
+    "AQMDBQAAAAAAAAAAAAABAwIABAYFFTFVgZGU0f/aAAgBUgAAPwBtGN6Lbui1VgDKPAY2bI9xIkHxRW/450aHqr+1/8"
+    "QAFAABAAAAAAAAAAAAAAAAAAAABP/EABwQAAICAgMAAAAAAAAAAAAAAAEDAgQAERNBYf/aAAgBRwAAPwAlAzbTXNjW"
+    "mR3s8kh2fc//xAAUAAEAAAAAAAAAAAAAAAAAAAAB/8QAHBABAQACAgMAAAAAAAAAAAAAAQIDEQAFIVFx/9oACAFCAA"
+    "A/AHpbvMZi7rQiE0yed+vnP//Z"
+)
+
+
+def test_narrow_windows_of_unevenly_sampled_channels(backend):
+    """Where a channel has one column left, libjpeg interpolates the others in another way."""
+    expected = planes(Image.open(io.BytesIO(UNEVEN)))
+    assert expected.shape == (3, 6, 9)
+    for left in range(9):
+        for columns in range(1, 10 - left):
+            (got,) = jpeg.decode_windows([UNEVEN], ([0], [left]), (6, columns))
+            numpy.testing.assert_array_equal(got, expected[:, :, left : left + columns])
