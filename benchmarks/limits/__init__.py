@@ -22,7 +22,7 @@ _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_int64, "d": ctypes.c_double, "i": 
 # The parameters of each function, a letter each.
 _FUNCTIONS = {
     "arrays": {
-        "gather": "ppnnp",
+        "gather": "pppnnpp",
         "normalise_double": "ppnnddp",
         "normalise_float": "ppnnnppp",
         "pad_flat": "pppnnpp",

@@ -2,15 +2,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows of `row` bytes; what comes next is fetched into the cache meanwhile. */
-void gather(const uint8_t *source, const int64_t *index, int64_t n, int64_t row, uint8_t *out)
+/* Rows of `row` bytes and their labels; what comes next is fetched into the cache meanwhile. */
+void gather(const uint8_t *source, const int64_t *labels, const int64_t *index, int64_t n,
+            int64_t row, uint8_t *out, int64_t *out_labels)
 {
     for (int64_t i = 0; i < n; i++) {
         if (i + 8 < n) {
             const uint8_t *next = source + index[i + 8] * row;
-            for (int64_t k = 0; k < row && k < 1024; k += 64) __builtin_prefetch(next + k, 0, 0);
+            for (int64_t k = 0; k < row && k < 1024; k += 64) __builtin_prefetch(next + k, 0, 3);
         }
         memcpy(out + i * row, source + index[i] * row, (size_t)row);
+        out_labels[i] = labels[index[i]];
     }
 }
 
@@ -19,7 +21,7 @@ static inline void ahead(const uint8_t *source, const int64_t *index, int64_t i,
 {
     if (i + 2 < n) {
         const uint8_t *next = source + index[i + 2] * row;
-        for (int64_t k = 0; k < row; k += 64) __builtin_prefetch(next + k, 0, 0);
+        for (int64_t k = 0; k < row; k += 64) __builtin_prefetch(next + k, 0, 3);
     }
 }
 

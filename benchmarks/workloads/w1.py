@@ -46,19 +46,16 @@ def drain(batches: Iterable[Any]) -> tuple[int, int]:
 
 @WORKLOAD.contender("C gather, the same arrays again", "limit")
 def c_gather(work: Work) -> Pass:
-    """Two gathers a batch into arrays that are there already."""
-    lib = compile_and_load("arrays", work.data)
-    x, y = work.given.x, work.given.y
+    """One call a batch, into arrays that are there already."""
+    lib, given = compile_and_load("arrays", work.data), work.given
     rng = numpy.random.default_rng(SEED)
     images, labels = numpy.empty((BATCH, *SIZE), numpy.uint8), numpy.empty(BATCH, numpy.int64)
-    arrays = (x, y, images, labels)
 
     def epoch() -> Iterable[Any]:
-        given = [address(array) for array in arrays]  # which must live as long as the addresses
-        for index in index_batches(len(x), BATCH, rng):
-            n, at = len(index), address(index)
-            lib.gather(given[0], at, n, ROW, given[2])
-            lib.gather(given[1], at, n, 8, given[3])
+        x, y, to, labels_to = map(address, (given.x, given.y, images, labels))
+        for index in index_batches(len(given.x), BATCH, rng):
+            n = len(index)
+            lib.gather(x, y, address(index), n, ROW, to, labels_to)
             yield images[:n], labels[:n]
 
     return lambda: drain(epoch())
