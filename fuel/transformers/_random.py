@@ -9,6 +9,7 @@ subject), and how they are made (`fuel.kernels.draws`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy
@@ -19,8 +20,21 @@ from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import kind_below, labels_below
 from fuel.transformers._stacking import object_array
 from fuel.typing import JSON
+from fuel.utils._overrides import overridden
 
 __all__ = ["RandomTransformer"]
+
+#: The methods that a user's subclass may override, as in any `SourcewiseTransformer`.
+_HOOKS = (
+    "_apply_sourcewise_transformation",
+    "transform_batch",
+    "transform_example",
+    "transform_source_batch",
+    "transform_source_example",
+)
+
+#: The step that is treating an item in this thread, and the item's context.
+_treated: ContextVar[tuple[Any, Context] | None] = ContextVar("_treated", default=None)
 
 
 class RandomTransformer(SourcewiseTransformer):
@@ -57,6 +71,13 @@ class RandomTransformer(SourcewiseTransformer):
         """Transform one item, with the draws that belong to its address."""
         if self.produces_examples != self.data_stream.produces_examples:
             return super().apply(data, context)  # which says what is wrong
+        if overridden(self, *_HOOKS):
+            # The methods that a user's subclass may override know nothing of contexts.
+            token = _treated.set((self, context))
+            try:
+                return super().apply(data, context)
+            finally:
+                _treated.reset(token)
         if self.produces_examples:
             bits = context.bits(self, self._draws)
             return self._apply_sourcewise_transformation(
@@ -73,14 +94,20 @@ class RandomTransformer(SourcewiseTransformer):
         return self._apply_sourcewise_transformation(data, many)
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
-        """Transform one source of an example as if it were the first of the first epoch."""
-        return self._one(source_example, source_name, Context(0).bits(self, self._draws))
+        """Transform one source of an example: of the one being treated, else as if the first."""
+        context = self._context() or Context(0)
+        return self._one(source_example, source_name, context.bits(self, self._draws))
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
-        """Transform one source of a batch as if it were the first of the first epoch."""
+        """Transform one source of a batch: of the one being treated, else as if the first."""
         size = len(source_batch)
-        bits = Context(0, 0, size).bits(self, self._draws, size)
-        return self._many(source_batch, source_name, bits)
+        context = self._context() or Context(0, 0, size)
+        return self._many(source_batch, source_name, context.bits(self, self._draws, size))
+
+    def _context(self) -> Context | None:
+        """Return the context of the item that this thread treats, None outside of a pass."""
+        treated = _treated.get()
+        return treated[1] if treated is not None and treated[0] is self else None
 
     def _one(self, example: Any, source_name: str, bits: NDArray[numpy.uint64]) -> Any:
         """Transform one source of one example; `bits` has the shape ``(_draws,)``."""

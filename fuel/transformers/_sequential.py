@@ -7,29 +7,14 @@ they draw (their own files), and draws by address, which they use without `rng`
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any
 
 from fuel.plan import Context
 from fuel.transformers._base import Transformer
 from fuel.transformers._random import RandomTransformer
 from fuel.typing import JSON
-from fuel.utils._overrides import overridden
 
 __all__ = ["DrawsInOrder"]
-
-
-#: The methods of the original's that a user's subclass may override.
-_HOOKS = (
-    "_apply_sourcewise_transformation",
-    "transform_batch",
-    "transform_example",
-    "transform_source_batch",
-    "transform_source_example",
-)
-
-#: The step that is treating an item in this thread, and the item's context.
-_treated: ContextVar[tuple[Any, Context] | None] = ContextVar("_treated", default=None)
 
 
 class _Held:
@@ -99,37 +84,21 @@ class DrawsInOrder(RandomTransformer):
 
     def apply(self, data: Any, context: Context) -> Any:
         """Transform one item; see `Transformer.apply`."""
-        if self.rng is None and not overridden(self, *_HOOKS):
+        if self.rng is None:
             return super().apply(data, context)
-        # The methods that a subclass may override know nothing of contexts.
-        token = _treated.set((self, context))
-        try:
-            return Transformer.apply(self, data, context)
-        finally:
-            _treated.reset(token)
-
-    def _context(self) -> Context | None:
-        treated = _treated.get()
-        return treated[1] if treated is not None and treated[0] is self else None
+        return Transformer.apply(self, data, context)
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
         """Transform one source of an example: of the one being treated, else as if the first."""
         if self.rng is not None:
             return self._one_in_order(source_example, source_name, self.rng)
-        context = self._context()
-        if context is None:
-            return super().transform_source_example(source_example, source_name)
-        return self._one(source_example, source_name, context.bits(self, self._draws))
+        return super().transform_source_example(source_example, source_name)
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
         """Transform one source of a batch: of the one being treated, else as if the first."""
         if self.rng is not None:
             return self._many_in_order(source_batch, source_name, self.rng)
-        context = self._context()
-        if context is None:
-            return super().transform_source_batch(source_batch, source_name)
-        bits = context.bits(self, self._draws, len(source_batch))
-        return self._many(source_batch, source_name, bits)
+        return super().transform_source_batch(source_batch, source_name)
 
     def _one_in_order(self, example: Any, source_name: str, rng: Any) -> Any:
         raise NotImplementedError(f"{type(self).__qualname__} does not implement `_one_in_order`")

@@ -55,6 +55,8 @@ def defining_class(obj: Any, name: str) -> type | None:
 def overridden(obj: Any, *names: str) -> bool:
     """Tell whether a class outside the package, or the instance, defines one of the methods.
 
+    So does who replaces a method of one of our classes by a function of his own.
+
     Parameters
     ----------
     obj : object
@@ -74,9 +76,16 @@ def overridden(obj: Any, *names: str) -> bool:
         if name in instance:
             return True
         cls = defining_class(obj, name)
-        if cls is not None and not is_ours(cls):
+        if cls is not None and (not is_ours(cls) or _patched(cls.__dict__[name])):
             return True
     return False
+
+
+def _patched(attribute: Any) -> bool:
+    """Tell whether a function in a class of ours was put there by somebody else."""
+    function = getattr(attribute, "__func__", getattr(attribute, "fget", attribute))
+    module = getattr(function, "__module__", None)
+    return isinstance(module, str) and module != "fuel" and not module.startswith("fuel.")
 
 
 def declares(obj: Any, flag: str, behaviour: Iterable[str]) -> bool:
