@@ -219,7 +219,8 @@ class ColorJitter(RandomTransformer):
 
     after each, values are limited to the range of the type. Everything is calculated in float32
     (float64 images: in float64), and uint8 is rounded to the nearest once, at the end. (Steps that
-    truncate in between differ from this by a few levels.)
+    truncate in between differ from this by a few levels. torchvision, in its version 0.29, is one
+    of them, and takes 0.2989 for the share of red, which makes up to 1e-4 in floats.)
 
     References
     ----------
@@ -378,8 +379,9 @@ class RandomGrayscale(RandomTransformer):
     Notes
     -----
     All three channels (red, green, blue) become the luma ``0.299 R + 0.587 G + 0.114 B`` of
-    ITU-R BT.601; for integers, the exact value rounded to the nearest, halves up. Images with one
-    channel stay as they are. Type and shape are kept.
+    ITU-R BT.601; for integers, the exact value rounded to the nearest, halves up. (torchvision, in
+    its version 0.29, takes 0.2989 for the share of red and truncates: up to 1 less, and 1e-4 in
+    floats.) Images with one channel stay as they are. Type and shape are kept.
 
     Examples
     --------

@@ -70,6 +70,10 @@ class RandomErasing(RandomTransformer):
     Random values are, for floating-point images, standard normal, and for unsigned integers
     uniform over all values of the type.
 
+    Parameters and defaults follow torchvision's documentation of the transformation of this name.
+    Its version 0.29 draws the ratio uniformly on a logarithmic scale, so that as many rectangles
+    are wide as are tall, and erases nothing where no rectangle fits; here both are as published.
+
     All chosen sources of an example draw the same: an image and its mask of one size are erased
     at one place. Images are never changed in place; type and shape are kept.
 
