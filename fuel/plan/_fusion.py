@@ -87,7 +87,10 @@ def joined(
         else:
             extended = []
             for source, kernel in zip(sources, kernels, strict=True):
-                operations = step._operations(source, kernel.dtype, kernel.shape)
+                try:
+                    operations = step._operations(source, kernel.dtype, kernel.shape)
+                except Exception:
+                    operations = None  # the step says it of the first item, if there is one
                 longer = None if operations is None else kernel.extended(operations)
                 if longer is None:
                     return complete, count
