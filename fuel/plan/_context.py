@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from fuel.kernels.draws import bits as raw_bits
 from fuel.plan._chain import step_names
 from fuel.rng import GeneratorPool, philox_key
 from fuel.typing import JSON
@@ -101,10 +102,13 @@ class Context:
     numbers : int or array_like of int, optional
         The number of the item among those that came from the same ordinal (the third n-gram of a
         sentence); None where there is one item an ordinal.
+    collected : bool, optional
+        Whether a batch of consecutive ordinals was put together from examples, so that it is
+        described as any such batch is.
 
     """
 
-    __slots__ = ("_count", "_first", "_ordinals", "draws", "epoch", "numbers")
+    __slots__ = ("_collected", "_count", "_first", "_ordinals", "draws", "epoch", "numbers")
 
     def __init__(
         self,
@@ -115,8 +119,10 @@ class Context:
         *,
         ordinals: Any = None,
         numbers: Any = None,
+        collected: bool = False,
     ) -> None:
         self.epoch = epoch
+        self._collected = collected
         self.draws = draws
         self._first = first
         self._count = count
@@ -238,8 +244,10 @@ class Context:
     def describe(self) -> JSON:
         """Return the context as plain JSON; ordinals that follow each other as ranges."""
         described: dict[str, JSON] = {"epoch": self.epoch, "first": self._first}
-        if self._count is not None:
+        if self._count is not None and not self._collected:
             described["count"] = self._count
+        elif self._count is not None:
+            described["ranges"] = [[self._first], [self._count]]
         elif self._ordinals is not None:
             ordinals = self._ordinals
             starts = numpy.flatnonzero(numpy.diff(ordinals, prepend=ordinals[:1] - 2) != 1)
@@ -327,8 +335,6 @@ class Context:
             Depends on the seed, the name of the step, the epoch and the ordinals alone.
 
         """
-        from fuel.kernels.draws import bits as raw_bits
-
         draws = self.draws
         if draws is None:
             draws = self.draws = Draws(step)

@@ -203,7 +203,6 @@ class MapCursor(Cursor):
     def passed(self, size: int, count: int) -> None:
         """Move the place behind the examples that `block` returned."""
         self.fused.source.passed(size, count)
-        self.context = self.fused.source.context
 
     def back(self) -> None:
         """Give up the examples that `block` returned."""

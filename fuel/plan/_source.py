@@ -210,7 +210,6 @@ class SourceCursor(Cursor):
 
     def passed(self, size: int, count: int) -> None:
         """Move the place behind examples that were delivered at once, out of so many wanted."""
-        self.context = Context(self.epoch, self.requests.position - 1, None, self.draws)
         self.count += size
         self.mark = self.requests.tell()
         if size < count:

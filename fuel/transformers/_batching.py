@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from fuel.kernels.ragged import uniform
 from fuel.plan import Context, Cursor
 from fuel.schemes import BatchScheme
 from fuel.schemes._base import is_custom
@@ -195,8 +196,7 @@ class _BatchCursor(RequestCursor):
         child.passed(size, count)
         if strictness == 1:
             raise StopIteration
-        ordinals = numpy.arange(first, first + size, dtype=numpy.int64)
-        self.context = Context(child.epoch, first, None, child.context.draws, ordinals=ordinals)
+        self.context = Context(child.epoch, first, size, child.context.draws, collected=True)
         return batch
 
     def _stacked(self, column: Any) -> Any:
@@ -204,6 +204,8 @@ class _BatchCursor(RequestCursor):
         if type(column) is numpy.ndarray:
             return column
         items = list(column)
+        if self.borrow and uniform(items) is False:
+            return items  # whoever borrows them goes over them one by one
         batch = stack(items)
         if batch.dtype == object and not self.borrow:
             for index, item in enumerate(items):
