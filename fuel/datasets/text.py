@@ -6,9 +6,8 @@ Which words make up a vocabulary is told by `fuel.utils.vocabulary`, how files a
 
 from __future__ import annotations
 
-import codecs
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy
 from fuel.datasets._dataset import Dataset
 from fuel.exceptions import StorageError
 from fuel.typing import Request, Spec
-from fuel.utils._lines import Lines
+from fuel.utils._lines import Lines, text_encoding
 from fuel.utils._vocabulary_files import EncodingError
 from fuel.utils.vocabulary import Vocabulary, lookup_of
 
@@ -52,8 +51,10 @@ class TextFile(Dataset):
     ------
     ValueError
         If `level` is unknown, or a special token is not in the dictionary.
+    TypeError
+        If `files` are no paths, `dictionary` is no mapping, or `preprocess` no function.
     LookupError
-        If there is no such encoding.
+        If there is no such encoding, or it is none of text.
     fuel.exceptions.StorageError
         If `dictionary` is a path and cannot be read.
 
@@ -75,7 +76,8 @@ class TextFile(Dataset):
     place is refused.
 
     A line with an error in it (an unknown token, a wrong byte) raises; the next call goes on
-    behind it, while a state saved meanwhile is still that behind the last line delivered.
+    behind it, while a state saved meanwhile is still that behind the last line delivered. A line
+    that was interrupted (Ctrl-C) comes again.
 
     Examples
     --------
@@ -111,13 +113,17 @@ class TextFile(Dataset):
         preprocess: Callable[[str], str] | None = None,
         encoding: str | None = None,
     ) -> None:
-        # One path is meant as one file, not as its letters.
-        self.files: Any = [files] if isinstance(files, str | os.PathLike) else files
+        self.files: Any = _checked_files(files)
         if isinstance(dictionary, str | os.PathLike):
             dictionary = _read_dictionary(dictionary, encoding)
+        if not hasattr(dictionary, "get") or not hasattr(dictionary, "__contains__"):
+            raise TypeError(
+                f"`dictionary` must map tokens to numbers, got {dictionary!r:.80}; pass a "
+                "Vocabulary, a dict or the name of a file"
+            )
         self.dictionary = dictionary
         for name, token in (("bos", bos_token), ("eos", eos_token), ("unk", unk_token)):
-            if token is not None and token not in dictionary:
+            if token is not None and (not isinstance(token, Hashable) or token not in dictionary):
                 raise ValueError(
                     f"`{name}_token` must be in the dictionary, got {token!r}; add it, or pass "
                     f"{name}_token=None"
@@ -126,14 +132,13 @@ class TextFile(Dataset):
             raise ValueError(f"`level` must be 'word' or 'character', got {level!r}")
         self.bos_token, self.eos_token, self.unk_token = bos_token, eos_token, unk_token
         self.level, self.preprocess, self.encoding = level, preprocess, encoding
+        if preprocess is not None and not callable(preprocess):
+            raise TypeError(
+                f"`preprocess` must be a function from a line to a str, got {preprocess!r:.80}; "
+                "pass for example str.lower"
+            )
         if encoding is not None:
-            try:
-                codecs.lookup(encoding)
-            except LookupError:
-                raise LookupError(
-                    f"`encoding` must be one that Python knows, got {encoding!r}; use a name such "
-                    "as 'utf-8' or 'latin-1', or leave it out for the platform's"
-                ) from None
+            text_encoding(encoding)
         super().__init__()
 
     @property
@@ -218,14 +223,20 @@ class TextFile(Dataset):
                 f"{type(self).__name__} needs a state to read on from, got None; pass what "
                 "`open()` returned"
             )
-        line = next(state)
         if not isinstance(state, Lines):  # a subclass may open something else
-            return (self._numbers(line, None),)
+            return (self._numbers(next(state), None),)
+        line = ""
         try:
+            line = next(state)
             data = self._numbers(line, state)
+        except Exception:
+            # A line that was not delivered: a state that is saved now comes back to it.
+            if line:
+                state.reject()
+            raise
         except BaseException:
-            # The line was not delivered: a state that is saved now comes back to it.
-            state.reject()
+            # Nothing is wrong with the line: somebody interrupted.
+            state.take_back()
             raise
         if state.rejected:
             state.accept()
@@ -235,8 +246,11 @@ class TextFile(Dataset):
         """Return the numbers of a line's tokens, with the marks."""
         if self.preprocess is not None:
             line = self.preprocess(line)
-            if line is None:
-                raise TypeError("`preprocess` must return the line that it is to become, got None")
+            if not isinstance(line, str):
+                raise TypeError(
+                    "`preprocess` must return the line that it is to become, a str, got "
+                    f"{line!r:.80}; return the changed line"
+                )
         tokens = line.split() if self.level == "word" else line.strip()
         if type(self)._get_from_dictionary is not TextFile._get_from_dictionary:
             data = [self._get_from_dictionary(token) for token in tokens]
@@ -249,6 +263,24 @@ class TextFile(Dataset):
         if self.eos_token is not None:
             data.append(self.dictionary[self.eos_token])
         return data
+
+
+def _checked_files(files: Any) -> Any:
+    """Return the files as given, but one path as a list of it."""
+    if isinstance(files, str | bytes | os.PathLike):
+        return [files]  # one path is meant as one file, not as its letters
+    if not isinstance(files, Iterable):
+        raise TypeError(
+            f"`files` must be a list of paths, got {files!r:.80}; name the files to read"
+        )
+    files = files if isinstance(files, Sequence) else list(files)
+    for path in files:
+        if not isinstance(path, str | bytes | os.PathLike):
+            raise TypeError(
+                f"`files` must be a list of paths, got {path!r:.80} among them; name the files to "
+                "read"
+            )
+    return files
 
 
 def _read_dictionary(path: str | os.PathLike[str], encoding: str | None) -> Vocabulary:

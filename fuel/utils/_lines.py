@@ -21,7 +21,7 @@ from fuel.exceptions import StateMismatchError
 from fuel.typing import JSON
 from fuel.utils._compressed import BytesFile, compression, errors, open_bytes, unreadable
 
-__all__ = ["Lines"]
+__all__ = ["Lines", "text_encoding"]
 
 #: Bytes read at a time: larger blocks were no faster.
 _BLOCK = 1 << 16
@@ -38,6 +38,42 @@ _DIRECT = re.compile(
 )
 #: Encodings in which Python's text files know a place for certain.
 _SEEKABLE = re.compile(r"utf-(16|32)(-[lb]e)?")
+
+
+def text_encoding(encoding: Any) -> codecs.CodecInfo:
+    """Return how text of an encoding is decoded.
+
+    Parameters
+    ----------
+    encoding : str
+        Its name.
+
+    Returns
+    -------
+    codecs.CodecInfo
+        What Python knows of it.
+
+    Raises
+    ------
+    LookupError
+        If there is no such encoding, or it is none of text.
+    TypeError
+        If it is no name.
+
+    """
+    hint = "use a name such as 'utf-8' or 'latin-1', or leave it out"
+    if not isinstance(encoding, str):
+        raise TypeError(f"`encoding` must be the name of one, got {encoding!r:.80}; {hint}")
+    try:
+        found = codecs.lookup(encoding)
+        if getattr(found, "_is_text_encoding", True):
+            return found
+    except (LookupError, ValueError):
+        pass
+    raise LookupError(
+        f"`encoding` must be one that Python knows, got {encoding!r:.80} (or it is none of text); "
+        f"{hint}"
+    )
 
 
 class Lines:
@@ -63,7 +99,7 @@ class Lines:
         self.files = [os.fspath(path) for path in files]
         # Resolved now, so that a pickle means the same on another machine.
         self.encoding = encoding or locale.getpreferredencoding(False)
-        name = codecs.lookup(self.encoding).name
+        name = text_encoding(self.encoding).name
         name = "utf-8" if name == "utf-8-sig" else name  # the mark is left out anyway
         self._direct = _DIRECT.fullmatch(name) is not None
         self._seekable = _SEEKABLE.fullmatch(name) is not None
@@ -75,6 +111,8 @@ class Lines:
         # The place of the first line that was handed out since, but was of no use.
         self._rejected: list[int | None] | None = None
         self._size = 0
+        # Where the line begins that was asked for last.
+        self._before: tuple[int, int, int | None] = (0, 0, 0)
         self._file: Any = None
         self._pid = 0
         self._forget()
@@ -91,27 +129,34 @@ class Lines:
         return self
 
     def __next__(self) -> str:
-        if not self._waiting:
-            self._fill()
-        raw = self._waiting.pop()
-        self._line += 1
-        line: str
-        if self._direct:
-            self._size = size = len(raw)
-            self._offset += size  # type: ignore[operator]
-            try:
+        self._before = (self._file_index, self._line, self._offset)
+        try:
+            if not self._waiting:
+                self._fill()
+            raw = self._waiting.pop()
+            self._line += 1
+            line: str
+            if self._direct:
+                self._size = size = len(raw)
+                self._offset += size  # type: ignore[operator]
                 line = raw.decode(self._codec)
-            except UnicodeDecodeError as error:
+                if self._other_ends:
+                    if line.endswith("\r\n"):
+                        line = line[:-2] + "\n"
+                    elif line.endswith("\r"):
+                        line = line[:-1] + "\n"
+            else:
+                line = raw
+        except UnicodeDecodeError as error:
+            if self._direct:
                 self.reject()
                 error.reason += f" ({self.place}; name the file's `encoding`)"
-                raise
-            if self._other_ends:
-                if line.endswith("\r\n"):
-                    line = line[:-2] + "\n"
-                elif line.endswith("\r"):
-                    line = line[:-1] + "\n"
-        else:
-            line = raw
+            raise
+        except Exception:
+            raise
+        except BaseException:
+            self.take_back()
+            raise
         if self._line == 1:
             # The mark that some programs put before a text is no part of its first word.
             line = line.removeprefix("\ufeff")
@@ -196,14 +241,15 @@ class Lines:
         """Read a line through a text file; False at the end."""
         try:
             line = self._file.readline()
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             # It has thrown away what it could not decode; the same line is read again.
             self._release()
             self._offset = None
-            error.reason += (
-                f" (after line {self._line} of {self.files[self._file_index]!r}; name the file's "
-                "`encoding`)"
-            )
+            path = self.files[self._file_index]
+            hint = f"(after line {self._line} of {path!r}; name the file's `encoding`)"
+            if not isinstance(error, UnicodeDecodeError):  # a byte order mark may be missing
+                raise UnicodeError(f"{error} {hint}") from error
+            error.reason += f" {hint}"
             raise
         except errors() as error:
             self._release()
@@ -225,10 +271,9 @@ class Lines:
             self._release()
         path = self.files[self._file_index]
         try:
-            file: Any = open_bytes(path)
+            self._file, self._pid = open_bytes(path), os.getpid()
             if not self._direct:
-                file = io.TextIOWrapper(file, encoding=self._codec)
-            self._file, self._pid = file, os.getpid()
+                self._file = io.TextIOWrapper(self._file, encoding=self._codec)
             if self._line:
                 self._go(path)
         except errors() as error:
@@ -337,7 +382,7 @@ class Lines:
 
         """
         number, line, offset = mark
-        if number > len(self.files):
+        if number + bool(line) > len(self.files):
             raise StateMismatchError(
                 f"the state lies in file number {number + 1}, but there are only "
                 f"{len(self.files)}; use the list of files that it was saved with"
@@ -357,6 +402,14 @@ class Lines:
                 self._offset - self._size if self._direct and self._offset is not None else None
             )
             self._rejected = [self._file_index, self._line - 1, before]
+
+    def take_back(self) -> None:
+        """Go back to where the line begins that was asked for last: somebody interrupted."""
+        index, line, offset = self._before
+        self._release()
+        # A text file does not tell cheaply where it was; its lines are counted.
+        self._file_index, self._line = index, line
+        self._offset = offset if self._direct else None
 
     @property
     def rejected(self) -> bool:

@@ -1,0 +1,201 @@
+"""`TextFile` and vocabularies where things go wrong: interruptions, wrong types, odd files.
+
+What they do in good order is in ``test_datasets_text.py`` and ``tests/utils``.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from fuel.datasets import TextFile
+from fuel.exceptions import StateMismatchError
+from fuel.streams import DataStream
+from fuel.utils.vocabulary import Vocabulary
+
+WORDS = {"<S>": 0, "</S>": 1, "<UNK>": 2, **{f"w{number}": number + 3 for number in range(50)}}
+TEXT = "".join(f"w{number} w{number + 1}\n" for number in range(40))
+PACK = {".txt": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def write(path, text=TEXT, encoding="utf-8"):
+    path.write_bytes(PACK[path.suffix](text.encode(encoding)))
+    return path
+
+
+def interrupting(*calls):
+    """Return a function of a line that is interrupted in some of its calls."""
+    count = 0
+
+    def preprocess(line):
+        nonlocal count
+        count += 1
+        if count in calls:
+            raise KeyboardInterrupt
+        return line
+
+    return preprocess
+
+
+@pytest.mark.parametrize("ending", list(PACK))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-7"])
+def test_a_line_that_was_interrupted_comes_again(tmp_path, ending, encoding):
+    path = write(tmp_path / f"a{ending}", encoding=encoding)
+
+    def stream(preprocess=None):
+        return DataStream(TextFile([path], WORDS, preprocess=preprocess, encoding=encoding))
+
+    whole = list(stream())
+    iterator = stream(interrupting(1, 8, 9, 43)).get_epoch_iterator()
+    lines, interruptions = [], 0
+    while True:
+        try:
+            lines.append(next(iterator))
+        except KeyboardInterrupt:
+            interruptions += 1
+            other = stream()
+            other.load_state_dict(iterator.state_dict())
+            assert lines + list(other.get_epoch_iterator()) == whole
+        except StopIteration:
+            break
+    assert lines == whole
+    assert interruptions == 4
+
+
+def test_reading_that_was_interrupted_is_gone_on_with(tmp_path):
+    path = write(tmp_path / "a.gz", TEXT * 2000)
+    dataset = TextFile([path], WORDS, encoding="utf-8")
+    state = dataset.open()
+    whole = [dataset.get_data(state) for _ in range(20_000)]
+    dataset.close(state)
+    state = dataset.open()
+    lines = [dataset.get_data(state)]
+    read = state._file.read1
+
+    def interrupted(size):
+        state._file.read1 = read
+        raise KeyboardInterrupt
+
+    state._file.read1 = interrupted
+    while len(lines) < len(whole):
+        try:
+            lines.append(dataset.get_data(state))
+        except KeyboardInterrupt:
+            read = None
+    dataset.close(state)
+    assert read is None, "nothing was interrupted"
+    assert lines == whole
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a console's Ctrl-C reaches the whole group on Windows")
+def test_ctrl_c_in_a_compressed_file_loses_nothing(tmp_path):
+    path = write(tmp_path / "a.gz", TEXT * 20_000)
+    script = tmp_path / "read.py"
+    script.write_text(
+        "import json, sys\n"
+        "from fuel.datasets import TextFile\n"
+        "from fuel.streams import DataStream\n"
+        "words = {'<S>': 0, '</S>': 1, '<UNK>': 2}\n"
+        "stream = DataStream(TextFile([sys.argv[1]], words, encoding='utf-8'))\n"
+        "iterator = stream.get_epoch_iterator()\n"
+        "next(iterator)\n"
+        "print('reading', flush=True)\n"
+        "try:\n"
+        "    for _ in iterator: pass\n"
+        "except KeyboardInterrupt:\n"
+        "    print(json.dumps(iterator.state_dict()))\n"
+    )
+    command = [sys.executable, "-W", "error", str(script), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout.readline() == "reading\n"
+        it.send_signal(signal.SIGINT)
+        out, err = it.communicate(timeout=60)
+    assert not err
+    stream = DataStream(TextFile([path], WORDS, encoding="utf-8"))
+    saved = json.loads(out)
+    stream.load_state_dict(saved)
+    (line,) = next(stream.get_epoch_iterator())
+    first = saved["delivered"] % 40
+    assert line == [0, first + 3, first + 4, 1]
+
+
+def test_a_state_from_more_files_is_refused(tmp_path):
+    paths = [write(tmp_path / name) for name in ("a.txt", "b.txt")]
+    stream = DataStream(TextFile(paths, WORDS, encoding="utf-8"))
+    iterator = stream.get_epoch_iterator()
+    for _ in range(45):
+        next(iterator)
+    fewer = DataStream(TextFile(paths[:1], WORDS, encoding="utf-8"))
+    fewer.load_state_dict(iterator.state_dict())
+    with pytest.raises(StateMismatchError, match="file number 2, but there are only 1"):
+        list(fewer.get_epoch_iterator())
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "zlib", "", "no\0pe", "utf-9"])
+def test_what_is_no_encoding_of_text_is_refused_at_once(tmp_path, encoding):
+    path = write(tmp_path / "a.txt")
+    with pytest.raises(LookupError, match="`encoding` must be one that Python knows, got"):
+        TextFile([path], WORDS, encoding=encoding)
+    if encoding:
+        with pytest.raises(LookupError, match="`encoding` must be one that Python knows, got"):
+            Vocabulary.from_files([path], encoding=encoding)
+
+
+def test_an_encoding_that_is_no_name_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="`encoding` must be the name of one, got 3; use"):
+        TextFile([write(tmp_path / "a.txt")], WORDS, encoding=3)
+
+
+def test_a_file_without_its_byte_order_mark_is_named_each_time(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("w1\nw2\n".encode("utf-16-be"))
+    dataset = TextFile([path], WORDS, encoding="utf-16")
+    state = dataset.open()
+    for _ in range(2):
+        with pytest.raises(UnicodeError, match=r"BOM \(after line 0 of '.*a\.txt'; name the file"):
+            dataset.get_data(state)
+    dataset.close(state)
+
+
+@pytest.mark.parametrize("wrong", [3, "w1".encode(), None, ["w1"]])
+def test_preprocess_must_return_a_str(tmp_path, wrong):
+    dataset = TextFile([write(tmp_path / "a.txt")], WORDS, preprocess=lambda line: wrong)
+    state = dataset.open()
+    with pytest.raises(TypeError, match="`preprocess` must return the line .* a str, got"):
+        dataset.get_data(state)
+    dataset.close(state)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None, WORDS), "`files` must be a list of paths, got None; name"),
+        ((3, WORDS), "`files` must be a list of paths, got 3; name"),
+        ((["a.txt", 3], WORDS), "`files` must be a list of paths, got 3 among them"),
+        ((["a.txt"], None), "`dictionary` must map tokens to numbers, got None; pass"),
+        ((["a.txt"], ["a"]), "`dictionary` must map tokens to numbers, got"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        TextFile(*arguments)
+
+
+def test_a_preprocess_that_is_no_function_is_refused():
+    with pytest.raises(
+        TypeError, match="`preprocess` must be a function from a line to a str, got"
+    ):
+        TextFile(["a.txt"], WORDS, preprocess="lower")
+
+
+def test_a_mark_that_cannot_be_looked_up_is_refused():
+    with pytest.raises(ValueError, match=r"`bos_token` must be in the dictionary, got \['<S>'\]"):
+        TextFile(["a.txt"], WORDS, bos_token=["<S>"])
