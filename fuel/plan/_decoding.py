@@ -39,8 +39,8 @@ class DecodeKernel:
 
     touched = True
     dtype: Any = numpy.dtype(numpy.uint8)
-    #: Not known before the files are looked at.
-    shape: Any = None
+    #: The shape of an example: not known before the files are looked at.
+    result: Any = None
 
     def __init__(self, column: int, decode: Decode) -> None:
         self.column = column

@@ -15,90 +15,14 @@ from typing import Any
 
 import numpy
 
-from fuel.plan._chain import BEHAVIOUR, elementwise
 from fuel.plan._context import Context
 from fuel.plan._cursor import MapCursor
 from fuel.plan._decoding import DecodeKernel
-from fuel.plan._kernels import Kernel
+from fuel.plan._joining import attributes, fusible, fusible_steps, joined
+from fuel.plan._passes import parts
 from fuel.plan._source import SourceCursor, reads_by_rows
-from fuel.utils._overrides import overridden
 
-__all__ = ["Fused", "foreseen", "fuse", "fusible_steps", "joined"]
-
-
-def fusible_steps(steps: list[Any]) -> list[Any]:
-    """Return the steps, from the source up, that may say what they do.
-
-    Parameters
-    ----------
-    steps : list of stream
-        The steps above a source, lowest first.
-
-    Returns
-    -------
-    list of stream
-        Those at the beginning whose behaviour is ours, untouched.
-
-    """
-    found = []
-    for step in steps:
-        if (
-            not (hasattr(step, "_operations") or hasattr(step, "_columns"))
-            or overridden(step, "_operations", "_columns", *BEHAVIOUR)
-            or not elementwise(step)
-            or step.produces_examples != step.data_stream.produces_examples
-        ):
-            break
-        found.append(step)
-    return found
-
-
-def joined(
-    sources: Any, tables: list[Any], steps: list[Any], examples: bool
-) -> tuple[list[Any], int]:
-    """Join the longest run of steps that kernels can do.
-
-    Parameters
-    ----------
-    sources : tuple of str
-        The names of the sources.
-    tables : list
-        What each source is read from.
-    steps : list of stream
-        The steps above the source, lowest first.
-    examples : bool
-        Whether the stream is one of examples.
-
-    Returns
-    -------
-    kernels : list of Kernel
-        One a source of the uppermost of the steps that they do.
-    count : int
-        How many of the steps they do.
-
-    """
-    kernels: list[Any] = [Kernel(column, table, examples) for column, table in enumerate(tables)]
-    complete, count = kernels, 0
-    for number, step in enumerate(steps):
-        chosen = getattr(step, "_columns", None)
-        if chosen is not None:
-            kernels = [kernels[column] for column in chosen(sources)]
-            sources = tuple(step.sources)
-        else:
-            extended = []
-            for source, kernel in zip(sources, kernels, strict=True):
-                try:
-                    operations = step._operations(source, kernel.dtype, kernel.shape)
-                except Exception:
-                    operations = None  # the step says it of the first item, if there is one
-                longer = None if operations is None else kernel.extended(operations)
-                if longer is None:
-                    return complete, count
-                extended.append(longer)
-            kernels = extended
-        if all(kernel.complete for kernel in kernels):
-            complete, count = kernels, number + 1
-    return complete, count
+__all__ = ["Above", "Fused", "foreseen", "fuse"]
 
 
 def fuse(cursor: MapCursor) -> Fused | None:
@@ -184,13 +108,13 @@ class Fused:
         if not any(kernel.touched for kernel in self.kernels):
             self.count = 0
         self.left = self.steps[self.count :]
-        self.given = [list(_attributes(step)) for step in self.steps[: self.count]]
+        self.given = [list(attributes(step)) for step in self.steps[: self.count]]
         self.identities = [list(map(id, given)) for given in self.given]
 
     def _up_to_date(self) -> bool:
         """Tell whether kernels do anything, after a look at whether the steps were changed."""
         for step, identities in zip(self.steps, self.identities, strict=False):
-            if list(map(id, _attributes(step))) != identities:
+            if list(map(id, attributes(step))) != identities:
                 self._join()
                 break
         return self.count > 0
@@ -279,8 +203,3 @@ class Fused:
             else:
                 return None
         return tuple(columns)
-
-
-def _attributes(step: Any) -> list[Any]:
-    """Return what a step is given by: what it holds, and a setting that it reads."""
-    return [*vars(step).values(), step._setting]

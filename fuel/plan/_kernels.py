@@ -81,6 +81,11 @@ class Kernel:
         return self.flat or bool(self.geometry) or bool(self.steps)
 
     @property
+    def result(self) -> Any:
+        """The shape of an example as the next step sees it; None where it is not known."""
+        return (int(numpy.prod(self.shape)),) if self.flat else self.shape
+
+    @property
     def complete(self) -> bool:
         """Whether what comes out is what the last step gives: always."""
         return True

@@ -9,9 +9,10 @@ import pytest
 
 from fuel.datasets import IndexableDataset
 from fuel.exceptions import AxisLabelsMismatchError
-from fuel.schemes import SequentialScheme
+from fuel.schemes import SequentialExampleScheme, SequentialScheme
 from fuel.streams import DataStream
-from fuel.transformers.image import CenterCrop, RandomHorizontalFlip
+from fuel.transformers import Flatten
+from fuel.transformers.image import CenterCrop, Normalize, RandomHorizontalFlip
 
 IMAGES = ("batch", "channel", "height", "width")
 
@@ -29,3 +30,14 @@ def test_wrong_labels_are_told_of_items_and_not_of_plans(make: Any) -> None:
         next(stream.get_epoch_iterator())
     nothing = make(DataStream(dataset, iteration_scheme=SequentialScheme([], 2)))
     assert list(nothing.get_epoch_iterator()) == []
+
+
+@pytest.mark.parametrize("scheme", [SequentialScheme(4, 2), SequentialExampleScheme(4)])
+@pytest.mark.parametrize("mean", [0.5, (0.1, 0.2, 0.3)])
+def test_a_flattened_image_is_none_for_the_step_above(scheme: Any, mean: Any) -> None:
+    """What was fused below a step must not hide from it the shape that it is given."""
+    dataset = IndexableDataset({"x": numpy.zeros((4, 3, 5, 5), "f4")})
+    stream = Normalize(Flatten(DataStream(dataset, iteration_scheme=scheme)), mean, 2)
+    with pytest.raises(ValueError, match="images of three axes, or two without channels"):
+        next(stream.get_epoch_iterator())
+    assert "fused: Flatten," in stream.explain()
