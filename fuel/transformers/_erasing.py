@@ -142,10 +142,11 @@ class RandomErasing(RandomTransformer):
     def _example(self, example: Any, source_name: str, context: Context) -> Any:
         image = _copy(numpy.asarray(example))
         axis = channel_axis(self, source_name, image.ndim)
+        value = self._filling(image.shape, image.dtype, axis, source_name)
         height, width = _size(image.shape, axis)
         bits = context.bits(self, self._draws)
         box = [int(side[0]) for side in self._rectangles(bits[None], height, width)]
-        self._erase(image, axis, source_name, box, lambda n: self._more(context, n))
+        _erase(image, axis, box, value, lambda n: self._more(context, n))
         return image
 
     def _batch(self, batch: Any, source_name: str, context: Context) -> Any:
@@ -155,6 +156,7 @@ class RandomErasing(RandomTransformer):
             )
         images = _copy(batch)
         axis = channel_axis(self, source_name, images.ndim - 1)
+        value = self._filling(images.shape[1:], images.dtype, axis, source_name)
         height, width = _size(images.shape, axis)
         bits = context.bits(self, self._draws, len(images))
         boxes = numpy.stack(self._rectangles(bits, height, width), axis=1)
@@ -163,7 +165,7 @@ class RandomErasing(RandomTransformer):
             def more(count: int, index: int = int(index)) -> Any:
                 return self._more(context.one(index), count)
 
-            self._erase(images[index], axis, source_name, boxes[index].tolist(), more)
+            _erase(images[index], axis, boxes[index].tolist(), value, more)
         return images
 
     def _more(self, context: Context, count: int) -> Any:
@@ -190,32 +192,20 @@ class RandomErasing(RandomTransformer):
         lefts = integers(bits[:, -1], width - wide + 1)
         return tops, lefts, numpy.where(drawn[:, 0] < self.p, tall, 0), wide
 
-    def _erase(
-        self,
-        image: Any,
-        axis: int | None,
-        source_name: str,
-        box: list[int],
-        more: Callable[[int], Any],
-    ) -> None:
-        """Overwrite a rectangle of an image in place."""
-        top, left, height, width = box
-        planes = image[None] if axis is None else numpy.moveaxis(image, axis, 0)
-        target = planes[:, top : top + height, left : left + width]
+    def _filling(self, shape: Any, dtype: Any, axis: int | None, source_name: str) -> Any:
+        """Return what is written, or None for random values; checked whether or not it is used."""
         if isinstance(self.value, str):
-            if target.size:
-                target[...] = _noise(more(target.size), image.dtype, source_name).reshape(
-                    target.shape
-                )
-            return
-        value = filling("RandomErasing", "value", self.value, image.dtype, source_name)
-        if value.size not in (1, len(planes)):
+            _noise(numpy.zeros(0, dtype=numpy.uint64), dtype, source_name)
+            return None
+        value = filling("RandomErasing", "value", self.value, dtype, source_name)
+        channels = 1 if axis is None else shape[axis]
+        if value.size not in (1, channels):
             raise ValueError(
                 f"`value` of RandomErasing has {value.size} numbers, but the images of source "
-                f"{source_name!r} have {len(planes)} channels (shape {image.shape}); give one "
+                f"{source_name!r} have {channels} channels (shape {tuple(shape)}); give one "
                 "number, or one a channel"
             )
-        target[...] = value.reshape(-1, 1, 1)
+        return value.reshape(-1, 1, 1)
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -225,6 +215,19 @@ class RandomErasing(RandomTransformer):
             "value": self.value,
             **super()._parameters(),
         }
+
+
+def _erase(
+    image: Any, axis: int | None, box: list[int], value: Any, more: Callable[[int], Any]
+) -> None:
+    """Overwrite a rectangle of an image in place; without a value, with what `more` draws."""
+    top, left, height, width = box
+    planes = image[None] if axis is None else numpy.moveaxis(image, axis, 0)
+    target = planes[:, top : top + height, left : left + width]
+    if value is not None:
+        target[...] = value
+    elif target.size:
+        target[...] = _noise(more(target.size), image.dtype, "").reshape(target.shape)
 
 
 def _copy(array: Any) -> Any:

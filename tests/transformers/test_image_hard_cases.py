@@ -12,7 +12,7 @@ from fuel.exceptions import AxisLabelsMismatchError
 from fuel.schemes import SequentialExampleScheme, SequentialScheme
 from fuel.streams import DataStream
 from fuel.transformers import Flatten
-from fuel.transformers.image import CenterCrop, Normalize, RandomHorizontalFlip
+from fuel.transformers.image import CenterCrop, Normalize, RandomErasing, RandomHorizontalFlip
 
 IMAGES = ("batch", "channel", "height", "width")
 
@@ -41,3 +41,13 @@ def test_a_flattened_image_is_none_for_the_step_above(scheme: Any, mean: Any) ->
     with pytest.raises(ValueError, match="images of three axes, or two without channels"):
         next(stream.get_epoch_iterator())
     assert "fused: Flatten," in stream.explain()
+
+
+@pytest.mark.parametrize("value", [300, (1, 2), "random"])
+def test_erasing_refuses_a_value_whether_or_not_it_is_drawn(value: Any) -> None:
+    """So an example is refused in a batch if it is refused alone, and with any seed."""
+    images = numpy.zeros((4, 3, 5, 5), "i1")
+    for scheme in (SequentialScheme(4, 4), SequentialExampleScheme(4)):
+        stream = DataStream(IndexableDataset({"x": images}), iteration_scheme=scheme)
+        with pytest.raises((TypeError, ValueError), match="source 'x'"):
+            next(RandomErasing(stream, p=0, value=value).get_epoch_iterator())
