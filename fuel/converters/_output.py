@@ -92,7 +92,7 @@ def atomic_output(path: str) -> Iterator[str]:
     Raises
     ------
     StorageError
-        If the block wrote nothing.
+        If the block wrote nothing, or there is something of that name that is no file.
 
     Examples
     --------
@@ -104,6 +104,12 @@ def atomic_output(path: str) -> Iterator[str]:
 
     """
     path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        # To give the new file its name would remove what others use: a device, a pipe.
+        raise StorageError(
+            f"{path} cannot be written: there is something of that name that is no file; give the "
+            "name of a file"
+        )
     directory, name = os.path.split(path)
     _sweep(directory, name)
     part = os.path.join(directory, _part_name(name))

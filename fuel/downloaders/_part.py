@@ -59,11 +59,18 @@ class PartFile(io.FileIO):
     Raises
     ------
     StorageError
-        If another process is downloading the same file.
+        If another process is downloading the same file, or there is something of that name that
+        is no file.
 
     """
 
     def __init__(self, target: str, checked_later: bool = False) -> None:
+        if os.path.exists(target) and not os.path.isfile(target):
+            # To give the new file its name would remove what others use: a device, a pipe.
+            raise StorageError(
+                f"{target} cannot be written: there is something of that name that is no file; "
+                "give the name of a file"
+            )
         self.target = target
         self.path = target + ".part"
         self.label = os.path.basename(target)

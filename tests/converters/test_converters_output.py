@@ -114,3 +114,12 @@ def test_staged_files_move_together_and_only_after_success(tmp_path: Path) -> No
     assert (tmp_path / "a").read_text() == "new"
     assert (tmp_path / "sub" / "b").read_text() == "below"
     assert sorted(os.listdir(tmp_path)) == ["a", "sub"]
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    # A directory stands for a device or a pipe, which root could replace.
+    target = tmp_path / "x"
+    target.mkdir()
+    with pytest.raises(StorageError, match="that is no file"), atomic_output(str(target)):
+        raise AssertionError("nothing is written")
+    assert os.listdir(tmp_path) == ["x"]

@@ -35,3 +35,10 @@ def test_a_file_system_without_locks_can_be_downloaded_to(
     part.write(b"whole")
     part.commit()
     assert (tmp_path / "raw.bin").read_bytes() == b"whole"
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    # A directory stands for a device or a pipe, which root could replace.
+    with pytest.raises(StorageError, match="that is no file; give the name of a file"):
+        PartFile(str(tmp_path))
+    assert not list(tmp_path.parent.glob(f"{tmp_path.name}.part"))
