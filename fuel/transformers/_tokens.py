@@ -21,11 +21,11 @@ from fuel.transformers._checks import check_dtype, check_which, kind_below, labe
 from fuel.transformers._functions import (
     check_function,
     function_name,
-    need_function,
     takes_rng,
 )
 from fuel.transformers._stacking import object_array
 from fuel.typing import JSON
+from fuel.utils._lines import text_encoding
 from fuel.utils._tokenize import Level, splitter, tokens_of
 from fuel.utils._vocabulary_items import digest_of
 from fuel.utils.vocabulary import USUAL, Usual, Vocabulary, lookup_of, marks_of
@@ -148,15 +148,19 @@ class Tokens(SourcewiseTransformer):
         self.end = usual["end"] if isinstance(end, Usual) else end
         for name in ("unknown", "begin", "end"):
             mark = getattr(self, name)
-            if mark is not None and mark not in vocabulary:
+            if mark is not None and not (isinstance(mark, str) and mark in vocabulary):
                 raise ValueError(
                     f"`{name}` of Tokens must be in the vocabulary, got {mark!r:.80}; add it, or "
                     f"pass {name}=None"
                 )
         self.dtype = _checked_dtype(dtype, vocabulary)
         self._users = [f for f in (level, preprocess) if callable(f) and not _is_pure(f)]
-        if preprocess is not None:
-            need_function("Tokens", preprocess)
+        if preprocess is not None and not callable(preprocess):
+            raise TypeError(
+                f"`preprocess` of Tokens must be a function from a str to a str, got "
+                f"{preprocess!r:.80}; pass for example str.lower"
+            )
+        text_encoding(encoding)
         self._declared = elementwise
         self._check_functions(bool(elementwise))
         self._digest: str | None = None
@@ -322,6 +326,11 @@ def _checked_dtype(dtype: Any, vocabulary: Mapping[str, int]) -> numpy.dtype[Any
         least, most = 0, len(vocabulary) - 1
     else:
         for token, number in vocabulary.items():
+            if not isinstance(token, str):
+                raise TypeError(
+                    f"`vocabulary` of Tokens must map tokens to numbers, got {token!r:.80} as a "
+                    "token; tokens are strings"
+                )
             if isinstance(number, bool) or not hasattr(number, "__index__"):
                 raise TypeError(
                     "`vocabulary` of Tokens must map tokens to integers, got "

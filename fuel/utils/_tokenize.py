@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy
 
-__all__ = ["Level", "sequences_of", "splitter", "tokens_of"]
+from fuel.utils._lines import text_encoding
+
+__all__ = ["Level", "as_tokens", "sequences_of", "splitter", "tokens_of"]
 
 #: What a token is: 'word', 'character', or a function from a str to tokens.
 Level: TypeAlias = str | Callable[[str], Iterable[str]]
@@ -47,6 +49,43 @@ def splitter(level: Level) -> Callable[[str], Iterable[str]]:
         f"`level` must be 'word' or 'character', got {level!r:.80}; or pass a function that takes "
         "a str and returns its tokens"
     )
+
+
+def as_tokens(tokens: Any, what: str = "tokens") -> list[str] | tuple[str, ...] | str:
+    """Return a sequence of tokens.
+
+    Parameters
+    ----------
+    tokens : iterable of str
+        The tokens.
+    what : str, optional
+        What they are, for messages.
+
+    Returns
+    -------
+    list, tuple or str
+        The same.
+
+    Raises
+    ------
+    TypeError
+        If they are none: what is no str would be unknown, whatever it is.
+
+    """
+    if isinstance(tokens, str):
+        return tokens
+    if not isinstance(tokens, Iterable):
+        raise TypeError(f"{what} must be an iterable of str, got {tokens!r:.60}; pass a list")
+    found = tokens if isinstance(tokens, (list, tuple)) else list(tokens)
+    try:
+        "".join(found)  # the quickest way to look at each
+    except TypeError:
+        wrong = next(token for token in found if not isinstance(token, str))
+        raise TypeError(
+            f"{what} must be strings, got {wrong!r:.60} among them; decode "
+            "bytes, use str() for others, and leave out or fill in what is missing"
+        ) from None
+    return found
 
 
 def tokens_of(
@@ -97,15 +136,18 @@ def tokens_of(
                     "`preprocess` must return the line that it is to become, a str, got "
                     f"{text!r:.80}; return the changed text"
                 )
+        if split is str.split or split is str.strip:
+            return split(text)
         tokens = split(text)
-        if tokens is None:
-            raise TypeError("a function given as `level` must return tokens, got None; return them")
-        return tokens
+        if tokens is None or not isinstance(tokens, Iterable):
+            raise TypeError(
+                f"a function given as `level` must return tokens, got {tokens!r:.60}; return them"
+            )
+        return as_tokens(tokens, "what a function given as `level` returns")
     if isinstance(text, numpy.ndarray) and text.ndim == 1 and text.dtype.kind in "OU":
         text = text.tolist()
-    # Numbers would all be unknown. One look tells what there is; a look at each costs too much.
     if isinstance(text, (list, tuple)) and (not text or isinstance(text[0], str)):
-        return text
+        return as_tokens(text, "the tokens of a sequence")
     kind = f"{type(text).__name__} {text!r:.60}"
     if isinstance(text, numpy.ndarray):
         kind = f"an array of {text.dtype} of shape {text.shape}"
@@ -151,6 +193,7 @@ def sequences_of(
             f"text is counted in a stream or in an iterable of lines, got {stream!r:.60}; to read "
             "a file of that name use `Vocabulary.from_files`"
         )
+    text_encoding(encoding)
     if not hasattr(stream, "get_epoch_iterator"):
         if source is not None:
             raise ValueError(

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from fuel.exceptions import StorageError
 from fuel.utils._compressed import compression, errors, open_bytes, pack, unreadable
+from fuel.utils._lines import text_encoding
 
 __all__ = ["Content", "EncodingError", "damaged", "kind_of", "read", "write"]
 
@@ -155,6 +156,12 @@ def write(
         text = "".join(_text_lines(tokens, counts, marks, usual))
     content = pack(path, text.encode())
     target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        # To give the new file its name would remove what others use: a device, a pipe.
+        raise StorageError(
+            f"the vocabulary cannot be written to {path!r}: there is something that is no file; "
+            "give the name of a file"
+        )
     part = f"{target}.{secrets.token_hex(4)}.part"
     try:
         with open(part, "xb") as file:
@@ -256,6 +263,8 @@ def read(path: str, format: str | None, encoding: str | None) -> Content:
 
     """
     kind = kind_of(path, format)
+    if encoding is not None:
+        text_encoding(encoding)
     try:
         file = open_bytes(path)
         try:
@@ -287,8 +296,8 @@ def _decoded(path: str, content: bytes, encoding: str | None) -> str:
             )
     try:
         return content.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+    except UnicodeError as error:
+        line = content.count(b"\n", 0, getattr(error, "start", len(content))) + 1
         raise EncodingError(
             f"the vocabulary {path!r} cannot be used: line {line} is not in the encoding "
             f"{encoding} ({error}); name its `encoding`"
@@ -340,7 +349,8 @@ def _read_text(path: str, text: str) -> Content:
 
 
 def _count(path: str, number: int, count: str) -> int:
-    if count.isascii() and count.strip().isdigit():
+    # More digits than anything has been counted to, and than Python reads.
+    if count.isascii() and count.strip().isdigit() and len(count) <= 1000:
         return int(count)
     raise damaged(
         path,

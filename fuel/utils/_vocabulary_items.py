@@ -6,10 +6,12 @@ Here is also which tokens of a text make up a vocabulary, and in which order.
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-__all__ = ["check_limits", "checked_counts", "chosen", "digest_of", "in_order"]
+__all__ = ["check_limits", "checked_counts", "chosen", "decoded", "digest_of", "in_order"]
 
 
 def check_limits(min_count: int, max_size: int | None) -> None:
@@ -76,6 +78,11 @@ def in_order(tokens: Iterable[str] | Mapping[str, int]) -> tuple[str, ...]:
                     f"got {number} for {token!r:.80} out of place; number them anew"
                 )
         return tuple(token for _, token in pairs)
+    if not isinstance(tokens, Iterable):
+        raise TypeError(
+            f"a vocabulary is made of tokens, got {tokens!r:.40}; pass a list of them, or a dict "
+            "with their numbers"
+        )
     return tuple(map(_plain, tokens))
 
 
@@ -169,7 +176,7 @@ def chosen(
         If a token is no str.
 
     """
-    for token in counter:
+    for token in (*counter, *(mark for mark in marks.values() if mark is not None)):
         _plain(token)
     found = {mark: counter[mark] for mark in marks.values() if mark is not None}
     if max_size is not None and max_size < len(found):
@@ -185,6 +192,49 @@ def chosen(
     unknown = marks["unknown"]
     if unknown is not None:
         found[unknown] += sum(counter.values()) - sum(found.values())
+    return found
+
+
+def decoded(tokens: Sequence[str], ids: Any) -> list[str]:
+    """Return the tokens of numbers.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        All tokens, in the order of their numbers.
+    ids : iterable of int
+        Numbers.
+
+    Returns
+    -------
+    list of str
+        The token of each.
+
+    Raises
+    ------
+    IndexError
+        If there is no token with a number.
+    TypeError
+        If they are no integers.
+
+    """
+    hint = "decode one sequence of integers at a time"
+    if isinstance(ids, str) or not isinstance(ids, Iterable) or getattr(ids, "shape", None) == ():
+        raise TypeError(f"the numbers of tokens must be an iterable, got {ids!r:.80}; {hint}")
+    size, found = len(tokens), []
+    for number in ids:
+        try:
+            index = operator.index(number)
+        except TypeError:
+            raise TypeError(
+                f"the numbers of tokens are integers, got {number!r:.80}; {hint}"
+            ) from None
+        if not 0 <= index < size:
+            raise IndexError(
+                f"the numbers of tokens are 0 to {size - 1}, got {number!r}; decode with the "
+                "vocabulary that encoded, and leave padding out"
+            )
+        found.append(tokens[index])
     return found
 
 

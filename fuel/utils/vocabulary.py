@@ -18,11 +18,12 @@ from typing import Any
 
 from fuel.utils import _vocabulary_files as files
 from fuel.utils._lines import Lines
-from fuel.utils._tokenize import Level, sequences_of, splitter
+from fuel.utils._tokenize import Level, as_tokens, sequences_of, splitter
 from fuel.utils._vocabulary_items import (
     check_limits,
     checked_counts,
     chosen,
+    decoded,
     digest_of,
     in_order,
 )
@@ -121,7 +122,7 @@ class Vocabulary(Mapping[str, int]):
             if isinstance(mark, Usual):
                 usual = USUAL_MARKS[name]
                 marks[name] = usual if usual in self._ids else None
-            elif mark is not None and mark not in self._ids:
+            elif mark is not None and not (isinstance(mark, str) and mark in self._ids):
                 raise ValueError(
                     f"`{name}` must be one of the tokens, got {mark!r:.80}; add it to them, or "
                     f"pass {name}=None"
@@ -367,9 +368,11 @@ class Vocabulary(Mapping[str, int]):
         ------
         KeyError
             If a token is not in the vocabulary and there is no unknown mark.
+        TypeError
+            If a token is no str.
 
         """
-        unknown = self._number("unknown")
+        tokens, unknown = as_tokens(tokens), self._number("unknown")
         if unknown is not None:
             return list(map(self._ids.get, tokens, repeat(unknown)))  # type: ignore[arg-type]
         try:
@@ -397,17 +400,11 @@ class Vocabulary(Mapping[str, int]):
         ------
         IndexError
             If there is no token with a number.
+        TypeError
+            If one is no integer.
 
         """
-        tokens, size, found = self._tokens, len(self._tokens), []
-        for number in ids:
-            if not 0 <= number < size:
-                raise IndexError(
-                    f"the numbers of tokens are 0 to {size - 1}, got {number!r}; decode with the "
-                    "vocabulary that encoded, and leave padding out"
-                )
-            found.append(tokens[number])
-        return found
+        return decoded(self._tokens, ids)
 
     # -- files ------------------------------------------------------------------------------------
 

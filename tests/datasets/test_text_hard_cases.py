@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 from fuel.datasets import TextFile
-from fuel.exceptions import StateMismatchError
+from fuel.exceptions import StateMismatchError, StorageError
 from fuel.streams import DataStream
 from fuel.utils.vocabulary import Vocabulary
 
@@ -165,7 +166,7 @@ def test_a_file_without_its_byte_order_mark_is_named_each_time(tmp_path):
     dataset.close(state)
 
 
-@pytest.mark.parametrize("wrong", [3, "w1".encode(), None, ["w1"]])
+@pytest.mark.parametrize("wrong", [3, b"w1", None, ["w1"]])
 def test_preprocess_must_return_a_str(tmp_path, wrong):
     dataset = TextFile([write(tmp_path / "a.txt")], WORDS, preprocess=lambda line: wrong)
     state = dataset.open()
@@ -199,3 +200,80 @@ def test_a_preprocess_that_is_no_function_is_refused():
 def test_a_mark_that_cannot_be_looked_up_is_refused():
     with pytest.raises(ValueError, match=r"`bos_token` must be in the dictionary, got \['<S>'\]"):
         TextFile(["a.txt"], WORDS, bos_token=["<S>"])
+
+
+# -- vocabularies ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a file system with named pipes")
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path, kind):
+    # As root that would take away a device such as /dev/null from everybody.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(StorageError, match="that is no file; give the name of a file"):
+        Vocabulary(["a"]).save(path, kind)
+    with pytest.raises(StorageError, match="is no file"):
+        Vocabulary(["a"]).save(tmp_path, kind)
+    assert path.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, float("nan"), b"w1", ["w1"]])
+def test_what_is_no_str_is_refused_and_not_unknown(wrong):
+    vocabulary = Vocabulary(["<UNK>", "w1"])
+    with pytest.raises(TypeError, match="must be strings, got .* among them; decode bytes"):
+        vocabulary.encode(["w1", wrong])
+    with pytest.raises(TypeError, match="must be strings, got .* among them; decode bytes"):
+        Vocabulary.from_stream([["w1", wrong]])
+    with pytest.raises(TypeError, match="what a function given as `level` returns must be strings"):
+        Vocabulary.from_stream(["w1"], lambda line: [line, wrong])
+
+
+def test_texts_of_numpy_are_tokens():
+    vocabulary = Vocabulary(["<UNK>", "w1"])
+    assert vocabulary.encode(numpy.array(["w1", "w2"])) == [1, 0]
+    assert vocabulary.encode(token for token in ("w1", "w2")) == [1, 0]
+    assert vocabulary.encode("w1") == [0, 0]
+
+
+@pytest.mark.parametrize("ids", ["01", 1, None, numpy.array(1), [1.0], [None], numpy.eye(2), ["1"]])
+def test_what_are_no_numbers_of_tokens_is_refused(ids):
+    with pytest.raises(
+        TypeError, match="the numbers of tokens .*; decode one sequence of integers"
+    ):
+        Vocabulary(["a", "b"]).decode(ids)
+
+
+@pytest.mark.parametrize("tokens", [None, 3])
+def test_a_vocabulary_of_nothing_is_refused(tokens):
+    with pytest.raises(TypeError, match="a vocabulary is made of tokens, got"):
+        Vocabulary(tokens)
+
+
+def test_marks_that_are_no_tokens_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"`unknown` must be one of the tokens, got \['a'\]"):
+        Vocabulary(["a"], unknown=["a"])
+    with pytest.raises(TypeError, match="tokens of a vocabulary must be strings, got 0"):
+        Vocabulary.from_stream(["a"], begin=0)
+    path = tmp_path / "v.json"
+    path.write_text('{"tokens": ["a"], "marks": {"unknown": ["a"]}}')
+    with pytest.raises(StorageError, match="`unknown` must be one of the tokens"):
+        Vocabulary.load(path)
+
+
+def test_a_count_that_python_does_not_read_is_told(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_text("a\t" + "9" * 5000 + "\n")
+    with pytest.raises(StorageError, match="second column of line 1 must be a count"):
+        Vocabulary.load(path)
+
+
+def test_a_vocabulary_in_no_encoding_is_refused(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_text("a\n")
+    for encoding in ("rot13", "utf-9"):
+        with pytest.raises(LookupError, match="`encoding` must be one that Python knows"):
+            Vocabulary.load(path, encoding=encoding)
+        with pytest.raises(LookupError, match="`encoding` must be one that Python knows"):
+            Vocabulary.from_stream([b"a"], encoding=encoding)
