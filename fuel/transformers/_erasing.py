@@ -91,6 +91,9 @@ class RandomErasing(RandomTransformer):
 
     """
 
+    # Once more, for the methods below that change what comes out.
+    elementwise = True
+
     # One whether, so many areas and ratios, one from the top and one from the left.
     _draws = 1 + 2 * _ATTEMPTS + 2
 

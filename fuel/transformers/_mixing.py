@@ -75,6 +75,9 @@ def symmetric_beta(bits: NDArray[numpy.uint64], alpha: float) -> NDArray[numpy.f
 class _Mixing(RandomTransformer):
     """What `MixUp` and `CutMix` share: the share of each example, and the labels."""
 
+    # Once more, for the methods below that change what comes out.
+    elementwise = True
+
     def __init__(
         self,
         data_stream: Any,

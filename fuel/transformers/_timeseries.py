@@ -83,6 +83,9 @@ class AddNoise(RandomTransformer):
 
     """
 
+    # Once more, for the methods below that change what comes out.
+    elementwise = True
+
     def __init__(
         self, data_stream: Any, scale: Any, distribution: str = "normal", **kwargs: Any
     ) -> None:

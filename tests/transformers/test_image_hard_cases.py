@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
 import pytest
 
+import fuel.transformers
 from fuel.datasets import IndexableDataset
 from fuel.exceptions import AxisLabelsMismatchError
+from fuel.plan._chain import BEHAVIOUR
 from fuel.schemes import SequentialExampleScheme, SequentialScheme
 from fuel.streams import DataStream
-from fuel.transformers import Flatten
-from fuel.transformers.image import CenterCrop, Normalize, RandomErasing, RandomHorizontalFlip
+from fuel.transformers import Flatten, Transformer
+from fuel.transformers.image import (
+    CenterCrop,
+    CutMix,
+    MixUp,
+    Normalize,
+    RandomErasing,
+    RandomHorizontalFlip,
+)
 
 IMAGES = ("batch", "channel", "height", "width")
 
@@ -51,3 +63,33 @@ def test_erasing_refuses_a_value_whether_or_not_it_is_drawn(value: Any) -> None:
         stream = DataStream(IndexableDataset({"x": images}), iteration_scheme=scheme)
         with pytest.raises((TypeError, ValueError), match="source 'x'"):
             next(RandomErasing(stream, p=0, value=value).get_epoch_iterator())
+
+
+def kinds_below(kind: type) -> Iterator[type]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from kinds_below(one)
+
+
+def test_no_transformer_of_ours_loses_that_it_is_elementwise() -> None:
+    """A class that overrides what is declared to be elementwise has to declare it once more."""
+    for module in pkgutil.iter_modules(fuel.transformers.__path__):
+        importlib.import_module(f"fuel.transformers.{module.name}")
+    lost = []
+    for kind in kinds_below(Transformer):
+        if kind.__module__.startswith("fuel.") and kind.elementwise:  # type: ignore[attr-defined]
+            for cls in kind.__mro__:
+                if "elementwise" in vars(cls):
+                    break
+                lost += [(kind.__name__, name) for name in BEHAVIOUR if name in vars(cls)]
+    assert lost == []
+
+
+def test_steps_that_erase_and_mix_can_be_evaluated_anywhere() -> None:
+    dataset = IndexableDataset(
+        {"x": numpy.zeros((4, 3, 5, 5), "f4"), "targets": numpy.zeros((4, 2), "f4")}
+    )
+    stream: Any = DataStream(dataset, iteration_scheme=SequentialScheme(4, 2))
+    for step in (MixUp, CutMix, RandomErasing):
+        stream = step(stream, which_sources=("x",))
+        assert "can be evaluated for any example, anywhere" in stream.explain().splitlines()[0]
