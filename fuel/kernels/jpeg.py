@@ -115,7 +115,8 @@ def decode_many(
         it is stored, but for TIFF files, which Pillow always turns.
     max_pixels : int, optional
         The largest number of pixels of an image. The default is Pillow's: it warns above
-        ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many.
+        ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many. For larger images raise that too:
+        what Pillow decodes (as all but usual JPEG files) has to be within its limit as well.
     name : str, optional
         Where the images come from, for messages.
 

@@ -45,7 +45,8 @@ class ImagesFromBytes(SourcewiseTransformer):
         it is stored, but for TIFF files, which Pillow always turns.
     max_pixels : int, optional
         The largest number of pixels of an image. By default Pillow's limit: it warns above
-        ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many.
+        ``PIL.Image.MAX_IMAGE_PIXELS``, and refuses twice as many. For larger images raise that
+        too: what Pillow decodes (as all but usual JPEG files) has to be within its limit as well.
     **kwargs
         `which_sources` (default: all), `axis_labels` (default: batch, channel, height and width for
         the chosen sources), `name`.
