@@ -180,7 +180,7 @@ class RandomFixedSizeCrop(DrawsInOrder, ChannelsFirst):
                     f"width), or lists of images, got source {source!r} with the shape "
                     f"{batch.shape}; choose the sources that hold images with `which_sources=`"
                 )
-            return batch
+            return numpy.asarray(batch)
         return [self._checked_image(image, source) for image in batch]
 
     def _one(self, example: Any, source_name: str, bits: NDArray[numpy.uint64]) -> Any:

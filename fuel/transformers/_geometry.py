@@ -101,7 +101,8 @@ class _RandomFlip(RandomTransformer):
             nowhere = numpy.zeros(len(batch), dtype=numpy.int64)
             window = spatial(batch.shape, layout)
             options: Any = {f"flip_{self._axis}": chosen, "threads": threads.limit()}
-            return crop.crop(batch, None, nowhere, nowhere, window, layout=layout, **options)
+            images = numpy.asarray(batch)  # of a subclass, as a single image is
+            return crop.crop(images, None, nowhere, nowhere, window, layout=layout, **options)
 
         def each(image: Any, index: int) -> Any:
             image, axes = image_of(name, image, layout, source_name)

@@ -380,7 +380,7 @@ class ImageTransformer(SourcewiseTransformer):
         if is_dense(source_batch):
             layout = "HW" if source_batch.ndim == 3 else layout
             image_of(name, numpy.empty(source_batch.shape[1:], "u1"), layout, source_name)
-            return self._images(source_batch, layout, source_name)
+            return self._images(numpy.asarray(source_batch), layout, source_name)
 
         def each(image: Any, index: int) -> Any:
             return self._image(*image_of(name, image, layout, source_name), source_name)

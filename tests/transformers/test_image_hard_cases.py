@@ -22,8 +22,12 @@ from fuel.transformers.image import (
     CutMix,
     MixUp,
     Normalize,
+    Pad,
     RandomErasing,
+    RandomFixedSizeCrop,
     RandomHorizontalFlip,
+    Resize,
+    Transpose,
 )
 
 IMAGES = ("batch", "channel", "height", "width")
@@ -93,3 +97,29 @@ def test_steps_that_erase_and_mix_can_be_evaluated_anywhere() -> None:
     for step in (MixUp, CutMix, RandomErasing):
         stream = step(stream, which_sources=("x",))
         assert "can be evaluated for any example, anywhere" in stream.explain().splitlines()[0]
+
+
+class Labelled(numpy.ndarray):
+    """An array with something of its user's."""
+
+
+MOVES: dict[str, Any] = {
+    "crop": lambda stream: RandomFixedSizeCrop(stream, (3, 2)),
+    "center": lambda stream: CenterCrop(stream, 3),
+    "flip": lambda stream: RandomHorizontalFlip(stream),
+    "pad": lambda stream: Pad(stream, 1, padding_mode="reflect"),
+    "resize": lambda stream: Resize(stream, 3),
+    "transpose": lambda stream: Transpose(stream, (1, 2, 0)),
+}
+
+
+@pytest.mark.parametrize("view", [Labelled, numpy.recarray])
+@pytest.mark.parametrize("name", MOVES)
+def test_batches_of_other_kinds_of_arrays_are_what_their_images_are(name: str, view: Any) -> None:
+    images = numpy.random.default_rng(0).random((4, 3, 5, 6)).astype("f4").view(view)
+    dataset = IndexableDataset({"x": images})
+    batches = MOVES[name](DataStream(dataset, iteration_scheme=SequentialScheme(4, 4)))
+    examples = MOVES[name](DataStream(dataset, iteration_scheme=SequentialExampleScheme(4)))
+    ((batch,),) = batches.get_epoch_iterator()
+    for got, (expected,) in zip(batch, examples.get_epoch_iterator(), strict=True):
+        numpy.testing.assert_array_equal(got, expected)
