@@ -225,22 +225,23 @@ class TextFile(Dataset):
             )
         if not isinstance(state, Lines):  # a subclass may open something else
             return (self._numbers(next(state), None),)
-        line = ""
+        line, before = "", state.before
         try:
             line = next(state)
             data = self._numbers(line, state)
+            if state.rejected:
+                state.accept()
+            return (data,)
         except Exception:
             # A line that was not delivered: a state that is saved now comes back to it.
             if line:
                 state.reject()
             raise
         except BaseException:
-            # Nothing is wrong with the line: somebody interrupted.
-            state.take_back()
+            # Nothing is wrong with the line: somebody interrupted, perhaps before it was asked for.
+            if state.before is not before:
+                state.take_back()
             raise
-        if state.rejected:
-            state.accept()
-        return (data,)
 
     def _numbers(self, line: str, state: Lines | None) -> list[int]:
         """Return the numbers of a line's tokens, with the marks."""

@@ -106,8 +106,10 @@ class SourceCursor(Cursor):
         requests = self.requests
         try:
             if requests is None:
+                # Made first: what was read is not lost to an interruption while it is made.
+                context = Context(self.epoch, self.count, None, self.draws)
                 data = self.dataset.get_data(self.state, None)
-                self.context = Context(self.epoch, self.count, None, self.draws)
+                self.context = context
             else:
                 first = requests.position
                 request = next(requests)

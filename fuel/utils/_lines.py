@@ -111,8 +111,8 @@ class Lines:
         # The place of the first line that was handed out since, but was of no use.
         self._rejected: list[int | None] | None = None
         self._size = 0
-        # Where the line begins that was asked for last.
-        self._before: tuple[int, int, int | None] = (0, 0, 0)
+        # Where the line begins that was asked for last; another object for each line.
+        self.before: tuple[int, int, int | None] = (0, 0, 0)
         self._file: Any = None
         self._pid = 0
         self._forget()
@@ -129,7 +129,7 @@ class Lines:
         return self
 
     def __next__(self) -> str:
-        self._before = (self._file_index, self._line, self._offset)
+        self.before = (self._file_index, self._line, self._offset)
         try:
             if not self._waiting:
                 self._fill()
@@ -405,7 +405,7 @@ class Lines:
 
     def take_back(self) -> None:
         """Go back to where the line begins that was asked for last: somebody interrupted."""
-        index, line, offset = self._before
+        index, line, offset = self.before
         self._release()
         # A text file does not tell cheaply where it was; its lines are counted.
         self._file_index, self._line = index, line
