@@ -1,4 +1,4 @@
-"""Objects out of a list, in plain Python: what the compiled form does, more slowly.
+"""Objects in a list, in plain Python: what the compiled form does, more slowly.
 
 The door, `fuel.kernels.objects`, describes and checks.
 """
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy
 
-__all__ = ["take"]
+__all__ = ["lengths", "take"]
+
+_KNOWN = (list, tuple, str, bytes)
 
 
 def take(container: Any, rows: Any) -> list[Any] | None:
@@ -38,3 +40,26 @@ def take(container: Any, rows: Any) -> list[Any] | None:
     if not all(0 <= place < len(container) for place in places):
         return None
     return [container[place] for place in places]
+
+
+def lengths(container: list[Any], out: Any) -> bool:
+    """Write how long each object is; False if some are of no kind that is known to have a length.
+
+    Parameters
+    ----------
+    container : list
+        The objects.
+    out : numpy.ndarray, shape (n,), dtype int64
+        Where their lengths are written.
+
+    Returns
+    -------
+    bool
+        Whether all were written.
+
+    """
+    for number, item in enumerate(container):
+        if type(item) not in _KNOWN and not (type(item) is numpy.ndarray and item.ndim):
+            return False
+        out[number] = len(item)
+    return True

@@ -1,9 +1,9 @@
-"""Objects out of a list, or out of an array of objects.
+"""Objects out of a list, or out of an array of objects; and how long they are.
 
-In this module, the door to the kernel: `take`. It is a matter of memory: objects that were not
-used for long lie outside of the processor's cache, and even to count a reference to one it has to
-be fetched; the kernel asks for several ahead. Not here: rows of arrays of numbers
-(`fuel.kernels.gather`).
+In this module, the door to the kernel: `take` and `lengths`. It is a matter of memory: objects that
+were not used for long lie outside of the processor's cache, and even to count a reference to one it
+has to be fetched; the kernel asks for several ahead. Not here: rows of arrays of numbers
+(`fuel.kernels.gather`), and what is done with sequences (`fuel.kernels.ragged`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,46 @@ from numpy.typing import NDArray
 from fuel.exceptions import RequestError
 from fuel.kernels._select import select
 
-__all__ = ["take"]
+__all__ = ["lengths", "take"]
 
 _kernel = select("objects")
 _INT64 = numpy.dtype(numpy.int64)
+
+
+def lengths(sequences: Any) -> NDArray[numpy.int64] | None:
+    """Return how long sequences are.
+
+    Parameters
+    ----------
+    sequences : list, or numpy.ndarray of shape (n, length, ...)
+        Sequences.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), dtype int64, or None
+        What ``len`` says of each. None where some are no lists, tuples, texts, bytes or arrays
+        with an axis, or are of a class derived from these: what ``len`` says of others, and whether
+        it says anything, only calling it can tell.
+
+    Notes
+    -----
+    Holds the interpreter's lock, and runs no code of the sequences' own.
+
+    Examples
+    --------
+    >>> from fuel.kernels.objects import lengths
+    >>> lengths([[1, 2], "abc", ()]).tolist()
+    [2, 3, 0]
+    >>> lengths([1, 2]) is None
+    True
+
+    """
+    if type(sequences) is list:
+        found = numpy.empty(len(sequences), numpy.int64)
+        return found if _kernel.lengths(sequences, found) else None
+    if type(sequences) is numpy.ndarray and sequences.ndim > 1:
+        return numpy.full(len(sequences), sequences.shape[1], numpy.int64)
+    return None
 
 
 def take(container: list[Any] | NDArray[Any], rows: NDArray[numpy.int64]) -> list[Any]:

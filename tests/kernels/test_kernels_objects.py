@@ -1,4 +1,4 @@
-"""Laws of taking objects: those at the places, themselves; and the compiled form is the plain one."""
+"""Laws of objects in lists: those at the places, themselves; compiled and plain form agree."""
 
 import numpy
 import pytest
@@ -66,3 +66,42 @@ def test_every_object_is_counted():
     assert sys.getrefcount(thing) == before + 1000
     del found
     assert sys.getrefcount(thing) == before
+
+
+class Longer(list):
+    """Says that it is longer than it is."""
+
+    def __len__(self):
+        return 100
+
+
+SEQUENCES = st.one_of(
+    st.integers(0, 5).map(numpy.zeros),
+    st.tuples(st.integers(0, 5), st.integers(0, 2)).map(numpy.zeros),
+    st.lists(st.integers(), max_size=4),
+    st.lists(st.integers(), max_size=4).map(tuple),
+    st.text(max_size=4),
+    st.binary(max_size=4),
+)
+UNKNOWN = st.sampled_from([3, None, numpy.zeros(()), numpy.int64(1), Longer([1]), {1: 2}, range(3)])
+
+
+@given(st.lists(SEQUENCES, max_size=40), st.none() | UNKNOWN.map(lambda thing: [thing]), st.data())
+def test_lengths_are_what_len_says(sequences, unknown, data):
+    if unknown is not None:
+        sequences.insert(data.draw(st.integers(0, len(sequences))), unknown[0])
+    found = objects.lengths(sequences)
+    out = numpy.empty(len(sequences), numpy.int64)
+    assert _objects_reference.lengths(sequences, out) is (unknown is None)
+    if unknown is not None:
+        assert found is None
+        return
+    assert found.dtype == numpy.int64
+    assert found.tolist() == out.tolist() == [len(sequence) for sequence in sequences]
+
+
+def test_lengths_of_a_dense_array_are_those_of_its_rows():
+    assert objects.lengths(numpy.zeros((3, 2, 5))).tolist() == [2, 2, 2]
+    assert objects.lengths(numpy.zeros(3)) is None
+    assert objects.lengths((1, 2)) is None
+    assert objects.lengths([]).tolist() == []
