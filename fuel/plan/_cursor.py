@@ -165,7 +165,7 @@ class MapCursor(Cursor):
         # What does the work of this step and of those below it, once it is known: False for nobody.
         self.fused: Any = None
         # Whether the step only reads what it is given, so that the child need not make copies.
-        self.borrows = hasattr(self.child, "borrow") and _only_reads(step)
+        self.borrows = hasattr(self.child, "borrow") and only_reads(step)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "fused": None}
@@ -183,15 +183,8 @@ class MapCursor(Cursor):
         if fused:
             data, self.context = fused.item()
             return data
-        child: Any = self.child
-        if self.borrows:
-            child.borrow = True
-            try:
-                data = next(child)
-            finally:
-                child.borrow = False
-        else:
-            data = next(child)
+        child = self.child
+        data = next_lent(child) if self.borrows else next(child)
         self.context = child.context
         return self.step.apply(data, child.context)
 
@@ -215,7 +208,16 @@ class MapCursor(Cursor):
         return self.fused
 
 
-def _only_reads(step: Any) -> bool:
+def next_lent(child: Any) -> Any:
+    """Return the next item of a pass that need not copy what it hands out."""
+    child.borrow = True
+    try:
+        return next(child)
+    finally:
+        child.borrow = False
+
+
+def only_reads(step: Any) -> bool:
     """Tell whether a step hands on nothing of what it is given, but what it made of it."""
     copies = getattr(step, "_copies_source", None)
     if copies is None or overridden(step, "_copies_source", *BEHAVIOUR):

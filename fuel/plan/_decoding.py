@@ -38,6 +38,7 @@ class DecodeKernel:
     """
 
     touched = True
+    calculates = True
     dtype: Any = numpy.dtype(numpy.uint8)
     #: The shape of an example: not known before the files are looked at.
     result: Any = None

@@ -1,9 +1,10 @@
 """A source and the steps above it as one: rows are gathered, cut and calculated with in one pass.
 
 In this room: `fuse`, which finds the longest run of steps above a source that a kernel can do
-together, and `Fused`, which does them for an item, or for many examples at once. What one source
-goes through is in `fuel.plan._kernels`. Not here: the words in which steps say what they do
-(`fuel.plan._operations`), and the arithmetic itself (`fuel.kernels`).
+together, and `Fused`, which does them for an item, or for many examples at once; `Above` is for
+steps above anything else. What one source goes through is in `fuel.plan._kernels`, and runs of
+steps over items that exist are in `fuel.plan._passes`. Not here: the words in which steps say what
+they do (`fuel.plan._operations`), and the arithmetic itself (`fuel.kernels`).
 
 A fused run gives what the steps give one after the other, bit for bit; whatever is out of the
 ordinary (a request that is no list of integers, a table that changed its form) takes that way.
@@ -16,7 +17,7 @@ from typing import Any
 import numpy
 
 from fuel.plan._context import Context
-from fuel.plan._cursor import MapCursor
+from fuel.plan._cursor import MapCursor, next_lent, only_reads
 from fuel.plan._decoding import DecodeKernel
 from fuel.plan._joining import attributes, fusible, fusible_steps, joined
 from fuel.plan._passes import parts
@@ -25,7 +26,7 @@ from fuel.plan._source import SourceCursor, reads_by_rows
 __all__ = ["Above", "Fused", "foreseen", "fuse"]
 
 
-def fuse(cursor: MapCursor) -> Fused | None:
+def fuse(cursor: MapCursor) -> Fused | Above | None:
     """Return what does the work of a pass and of those below it, if that is possible.
 
     Parameters
@@ -35,7 +36,7 @@ def fuse(cursor: MapCursor) -> Fused | None:
 
     Returns
     -------
-    Fused or None
+    Fused, Above or None
         None where nothing can be fused.
 
     """
@@ -44,10 +45,12 @@ def fuse(cursor: MapCursor) -> Fused | None:
     while type(below) is MapCursor:
         steps.append(below.step)
         below = below.child
-    if type(below) is not SourceCursor or not below.by_rows:
-        return None
-    fused = Fused(below, steps[::-1])
-    return fused if fused.count else None
+    steps.reverse()
+    if type(below) is SourceCursor and below.by_rows:
+        fused = Fused(below, steps)
+        if fused.count:
+            return fused
+    return Above(below, steps) if any(map(fusible, steps)) else None
 
 
 def foreseen(source: Any, steps: list[Any]) -> list[Any]:
@@ -108,6 +111,7 @@ class Fused:
         if not any(kernel.touched for kernel in self.kernels):
             self.count = 0
         self.left = self.steps[self.count :]
+        self.above, self.all = parts(self.left), parts(self.steps)
         self.given = [list(attributes(step)) for step in self.steps[: self.count]]
         self.identities = [list(map(id, given)) for given in self.given]
 
@@ -142,16 +146,15 @@ class Fused:
         size = source.requests.position - first
         context = Context(source.epoch, first, None if source.examples else size, source.draws)
         data: Any = None
-        left: list[Any] = []
+        above = self.above
         if rows is not None and self._up_to_date():
             try:
-                data = self._columns(rows, first)
-                left = self.left
+                data, above = self._columns(rows, first), self.above
             except Exception:
                 pass  # step by step it goes wrong again, and whose fault it is will be told
         if data is None:
             data = source.dataset.get_data(None, rows.tolist() if request is None else request)
-            left = self.steps
+            above = self.all
         elif source.examples:
             data = tuple([column[0] for column in data])
         else:
@@ -161,8 +164,8 @@ class Fused:
                     data = (*data[:column], list(data[column]), *data[column + 1 :])
         source.context = context
         source.delivered()
-        for step in left:
-            data = step.apply(data, context)
+        for part in above:
+            data = part.apply(data, context)
         return data, context
 
     def block(self, count: int) -> Any:
@@ -203,3 +206,34 @@ class Fused:
             else:
                 return None
         return tuple(columns)
+
+
+class Above:
+    """Steps above a pass whose items exist already.
+
+    Parameters
+    ----------
+    child : Cursor
+        The pass.
+    steps : list of stream
+        All steps up to the one whose items are wanted, lowest first.
+
+    """
+
+    def __init__(self, child: Any, steps: list[Any]) -> None:
+        self.child = child
+        self.parts = parts(steps)
+        self.borrows = hasattr(child, "borrow") and only_reads(steps[0])
+
+    def item(self) -> tuple[Any, Context]:
+        """Return the next item and its context."""
+        child = self.child
+        data = next_lent(child) if self.borrows else next(child)
+        context = child.context
+        for part in self.parts:
+            data = part.apply(data, context)
+        return data, context
+
+    def block(self, count: int) -> Any:
+        """Return None: the items come one by one."""
+        return None

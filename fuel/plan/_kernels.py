@@ -86,6 +86,16 @@ class Kernel:
         return (int(numpy.prod(self.shape)),) if self.flat else self.shape
 
     @property
+    def calculates(self) -> bool:
+        """Whether the elements change, or their order: whether more is to do than to copy them."""
+        changes = self.arithmetic is not None and (
+            self.arithmetic.dtype != self.row[0]
+            or any(name != "cast" for name, _ in self.steps)
+            or any(dtype != self.row[0] for _, dtype in self.steps)
+        )
+        return bool(self.geometry) or changes
+
+    @property
     def complete(self) -> bool:
         """Whether what comes out is what the last step gives: always."""
         return True
@@ -169,6 +179,25 @@ class Kernel:
                     return False
         self.steps.append((_NAMES[type(operation)], operand))
         return True
+
+    def flattened(self, table: Any) -> Any:
+        """Return a table as it comes out where nothing is calculated.
+
+        Parameters
+        ----------
+        table : numpy.ndarray, shape (n, ...)
+            The table.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, ...)
+            The table itself, a view of it, or for single examples a copy, as `Flatten` has it.
+
+        """
+        if not self.flat:
+            return table
+        matrix = table.reshape(len(table), int(numpy.prod(self.shape)))
+        return matrix.copy() if self.examples else matrix
 
     def fits(self, table: Any) -> bool:
         """Tell whether a table still is what the kernel was made for."""

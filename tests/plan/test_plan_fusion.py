@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from unittest import mock
 
 import numpy
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from fuel.datasets import IndexableDataset
 from fuel.exceptions import RequestError
-from fuel.plan import _fusion
+from fuel.plan import _fusion, _passes
 from fuel.schemes import (
     ConstantScheme,
     PermutedExampleScheme,
@@ -29,6 +30,7 @@ from fuel.transformers import (
     FilterSources,
     Flatten,
     ForceFloatX,
+    Mapping,
     Rename,
     ScaleAndShift,
 )
@@ -37,11 +39,15 @@ DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8",
 EXAMPLES = 7
 
 
-class Unfused(IndexableDataset):
+class Distant(IndexableDataset):
     """The same data; but what a request means is said by a class of a user's."""
 
     def get_data(self, state=None, request=None):
         return super().get_data(state, request)
+
+
+#: Let each step do its work by itself.
+step_by_step = mock.patch("fuel.plan._fusion.fuse", lambda cursor: None)
 
 
 def data_of(dtype, shape, seed):
@@ -140,6 +146,7 @@ def evaluated(stream):
                 try:
                     item = next(iterator)
                 except StopIteration:
+                    found.append((None, iterator.state_dict()))
                     break
                 except Exception as error:
                     found.append((type(error), str(error)))
@@ -172,13 +179,15 @@ def assert_same(one, other):
 @settings(max_examples=300, deadline=None)
 @given(chains(), st.sampled_from(sorted(SCHEMES)), st.booleans())
 def test_fused_equals_unfused(chain, scheme, batched):
-    fused, said = evaluated(built(IndexableDataset, *chain, scheme, batched))
-    unfused, said_unfused = evaluated(built(Unfused, *chain, scheme, batched))
-    assert len(fused) == len(unfused)
-    for (item, state), (wanted, state_wanted) in zip(fused, unfused):
-        assert_same(item, wanted)
-        assert state == state_wanted
-    assert said == said_unfused
+    with step_by_step:
+        unfused, said_unfused = evaluated(built(Distant, *chain, scheme, batched))
+    for dataset in (IndexableDataset, Distant):
+        fused, said = evaluated(built(dataset, *chain, scheme, batched))
+        assert len(fused) == len(unfused)
+        for (item, state), (wanted, state_wanted) in zip(fused, unfused):
+            assert_same(item, wanted)
+            assert state == state_wanted
+        assert said == said_unfused
 
 
 def images(**kwargs):
@@ -305,3 +314,40 @@ def test_ragged_examples_batched_at_once_are_the_users_own():
         ragged[0][0][:] = 99
         dense[0][:] = 99
         assert [row.tolist() for row in rows] == [[0], [0, 1], [0, 1, 2], [0, 1, 2]]
+
+
+def test_a_vector_of_an_example_is_the_users_own():
+    kept = numpy.arange(6).reshape(2, 3)
+    below = DataStream(images(), iteration_scheme=SequentialExampleScheme(7))
+    stream = Flatten(Mapping(below, lambda data: (kept, data[1])), which_sources=("x",))
+    for vector, _ in stream:
+        vector[:] = 99
+    assert kept.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_items_whose_form_changes_are_calculated_with_rightly():
+    def changing(data):
+        (number,) = data[1]
+        return numpy.full((1, 2 + number % 2), number, ["u1", "f4", "i8"][number % 3]), data[1]
+
+    below = DataStream(images(), iteration_scheme=SequentialScheme(7, 1))
+    stream = Cast(ScaleAndShift(Mapping(below, changing), 0.1, 1, which_sources=("x",)), "f4")
+    with step_by_step:
+        wanted = list(stream)
+    for item, other in zip(stream, wanted, strict=True):
+        assert_same(item, other)
+
+
+def test_steps_above_a_users_function_are_one_pass(monkeypatch):
+    done = []
+    columns = _passes.OnePass._columns
+
+    def counting(self, data, context):
+        done.append(self.count)
+        return columns(self, data, context)
+
+    monkeypatch.setattr(_passes.OnePass, "_columns", counting)
+    below = DataStream(images(), iteration_scheme=SequentialScheme(7, 4))
+    stream = Cast(ScaleAndShift(Mapping(below, lambda data: data), 2, 1), "f4")
+    list(stream)
+    assert done == [2, 2]
