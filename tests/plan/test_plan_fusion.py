@@ -125,13 +125,13 @@ SCHEMES = {
 }
 
 
-def built(cls, dtype, shape, steps, scheme, batched):
+def built(cls, dtype, shape, steps, scheme, strictness):
     sources = {"x": data_of(dtype, shape, 1), "y": data_of("u1", (2, 2), 2)}
     stream = DataStream(cls(sources), iteration_scheme=SCHEMES[scheme](EXAMPLES))
     for step, arguments, named in steps:
         stream = step(stream, *arguments, **named)
-    if batched and stream.produces_examples:
-        stream = Batch(stream, ConstantScheme(3))
+    if strictness is not None and stream.produces_examples:
+        stream = Batch(stream, ConstantScheme(3), strictness)
     return stream
 
 
@@ -177,12 +177,12 @@ def assert_same(one, other):
 
 
 @settings(max_examples=300, deadline=None)
-@given(chains(), st.sampled_from(sorted(SCHEMES)), st.booleans())
-def test_fused_equals_unfused(chain, scheme, batched):
+@given(chains(), st.sampled_from(sorted(SCHEMES)), st.sampled_from([None, 0, 1, 2]))
+def test_fused_equals_unfused(chain, scheme, strictness):
     with step_by_step:
-        unfused, said_unfused = evaluated(built(Distant, *chain, scheme, batched))
+        unfused, said_unfused = evaluated(built(Distant, *chain, scheme, strictness))
     for dataset in (IndexableDataset, Distant):
-        fused, said = evaluated(built(dataset, *chain, scheme, batched))
+        fused, said = evaluated(built(dataset, *chain, scheme, strictness))
         assert len(fused) == len(unfused)
         for (item, state), (wanted, state_wanted) in zip(fused, unfused):
             assert_same(item, wanted)
@@ -319,7 +319,8 @@ def test_ragged_examples_batched_at_once_are_the_users_own():
 def test_a_vector_of_an_example_is_the_users_own():
     kept = numpy.arange(6).reshape(2, 3)
     below = DataStream(images(), iteration_scheme=SequentialExampleScheme(7))
-    stream = Flatten(Mapping(below, lambda data: (kept, data[1])), which_sources=("x",))
+    stream = Mapping(below, lambda data: (kept, numpy.arange(2)))
+    stream = Flatten(ScaleAndShift(stream, 2, 0, which_sources=("y",)), which_sources=("x",))
     for vector, _ in stream:
         vector[:] = 99
     assert kept.tolist() == [[0, 1, 2], [3, 4, 5]]
