@@ -6,9 +6,12 @@ nothing is padded, in `fuel.transformers._packing`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy
 
 from fuel.plan import Cursor
 from fuel.schemes import ConstantScheme
@@ -185,12 +188,16 @@ class BucketByLength(Transformer):
                 f"BucketByLength measures the sequences of source {source!r}, but got one "
                 f"without a length ({error}); name another source in `length`, or give a function"
             ) from error
-        if not hasattr(length, "__index__") or length.__index__() < 0:
+        try:
+            number = operator.index(length)
+        except TypeError:
+            number = -1
+        if number < 0:
             raise ValueError(
                 f"the `length` of BucketByLength must return a number of tokens, got "
                 f"{length!r:.80}; return a non-negative integer"
             )
-        length = length.__index__()
+        length = number
         if self.max_tokens is not None and length > self.max_tokens and self.too_long == "error":
             raise ValueError(
                 f"BucketByLength got an example of length {length}, longer than max_tokens="
@@ -275,17 +282,18 @@ def _positive(argument: str, value: Any) -> int:
     number = check_integer("BucketByLength", argument, value)
     if number < 1:
         raise ValueError(
-            f"`{argument}` of BucketByLength must be positive, got {number}; leave it out for the "
-            "default"
+            f"`{argument}` of BucketByLength must be positive, got {number}; give 1 or more, or "
+            "leave it out"
         )
     return number
 
 
 def _numbers(argument: str, values: Any) -> tuple[int, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        kind = "an integer, or " if argument == "batch_size" else ""
         raise TypeError(
-            f"`{argument}` of BucketByLength must be a sequence of integers, got {values!r:.80}; "
-            "write for example (10, 20, 40)"
+            f"`{argument}` of BucketByLength must be {kind}a sequence of integers, got "
+            f"{values!r:.80}; write for example {32 if kind else (10, 20, 40)}"
         )
     return tuple(_positive(argument, value) for value in values)
 
@@ -314,10 +322,15 @@ def _check_sizes(batch_size: Any, boundaries: tuple[int, ...] | None) -> Any:
                 "end"
             )
         batch_size = batch_size.batch_size
-    if hasattr(batch_size, "__index__"):
+    if hasattr(batch_size, "__index__") and not numpy.ndim(batch_size):
         return _positive("batch_size", batch_size)
     sizes = _numbers("batch_size", batch_size)
-    buckets = 0 if boundaries is None else len(boundaries) + 1
+    if boundaries is None:
+        raise ValueError(
+            f"`batch_size` of BucketByLength must be one number where there are no `boundaries`, "
+            f"got {sizes}; give one, or the `boundaries` of the buckets"
+        )
+    buckets = len(boundaries) + 1
     if len(sizes) != buckets:
         raise ValueError(
             f"`batch_size` of BucketByLength must be one number, or one for each of the {buckets} "

@@ -10,6 +10,8 @@ several transformers take. Not here: the check of labels while data flows
 from __future__ import annotations
 
 import copy
+import operator
+import sys
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -216,11 +218,21 @@ def check_integer(name: str, argument: str, value: Any) -> int:
     ------
     TypeError
         If it is no integer.
+    ValueError
+        If no size or index can be so large.
 
     """
     if isinstance(value, (bool, numpy.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"`{argument}` of {name} must be an integer, got {value!r:.80}")
-    number: int = value.__index__()
+    try:
+        number = operator.index(value)
+    except TypeError:  # an array of several
+        raise TypeError(f"`{argument}` of {name} must be an integer, got {value!r:.80}") from None
+    if abs(number) > sys.maxsize:
+        raise ValueError(
+            f"`{argument}` of {name} must be an integer of 64 bits, got one of "
+            f"{number.bit_length()}; sizes and places are not that large"
+        )
     return number
 
 

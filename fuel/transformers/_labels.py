@@ -13,7 +13,7 @@ from fuel.config_parser import config
 from fuel.plan import Context
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import check_dtype, check_integer, kind_below, labels_below
-from fuel.transformers._stacking import as_batch
+from fuel.transformers._stacking import as_batch, is_ragged
 
 __all__ = ["OneHot", "check_label_type", "one_hot"]
 
@@ -84,6 +84,11 @@ def one_hot(
         If their shape is another, or one is out of range.
 
     """
+    if is_ragged(labels):
+        raise ValueError(
+            f"{name} needs one label an example, but source {source_name!r} has sequences of "
+            "several lengths; name the source of the labels in `which_sources`"
+        )
     if labels.shape[1:] not in ((), (1,)):
         raise ValueError(
             f"{name} needs one label an example, but source {source_name!r} has the shape "

@@ -48,7 +48,10 @@ def check_number(
         value = value.item()
     if isinstance(value, (bool, numpy.bool_)) or not isinstance(value, Real):
         raise TypeError(f"`{argument}` of {name} must be a number, got {value!r:.80}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond all floats
+        number = math.inf
     if not math.isfinite(number) or not least <= number <= most:
         if math.isfinite(most):
             bounds = f"between {least:g} and {most:g}"

@@ -216,6 +216,14 @@ class Segments(Transformer):
         return (*chunk, numpy.full(size, start > 0))
 
     def _fill(self, source: str, dtype: Any) -> Any:
+        if dtype.kind not in "biufc":
+            # Zeros, as `Padding` makes them, of a type that has no numbers: empty texts.
+            if type(self.value) is int and self.value == 0:
+                return numpy.zeros((), dtype)
+            raise ValueError(
+                f"Segments: value={self.value!r} is no {dtype} as source {source!r} holds; leave "
+                "`value` out, or convert the source below"
+            )
         try:
             with numpy.errstate(all="ignore"):
                 cast = numpy.asarray(self.value).astype(dtype)

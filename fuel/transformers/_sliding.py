@@ -13,7 +13,13 @@ import numpy
 
 from fuel.plan import Context, Cursor
 from fuel.transformers._base import Transformer
-from fuel.transformers._checks import check_integer, check_which, labels_below, need_examples
+from fuel.transformers._checks import (
+    check_integer,
+    check_which,
+    labels_below,
+    need_examples,
+    sources_below,
+)
 from fuel.transformers._holding import Below
 from fuel.transformers._ranges import check_fill, filling
 from fuel.transformers._time_axes import TIME, axis_of, check_axis
@@ -60,12 +66,13 @@ class SlidingWindows(Transformer):
     TypeError
         If an argument is of another kind.
     ValueError
-        If the stream below produces batches (put Unpack between), or a number is out of bounds;
-        while iterating, if sources that are cut differ in length.
+        If the stream below produces batches (put Unpack between), a number is out of bounds, or
+        `which_sources` names no source; while iterating, if sources that are cut differ in length.
 
     Notes
     -----
-    Sequences are arrays, or lists along their only axis. Windows never cross from one sequence
+    Sequences are arrays, or lists along their only axis; lists of sequences are taken for the
+    arrays that they make. Windows never cross from one sequence
     to the next, and are copies: changing one changes no other. What random steps above draw for a
     window depends on the ordinal of its sequence and the number of the window in it. A resumed
     pass fetches at most one sequence again.
@@ -111,6 +118,12 @@ class SlidingWindows(Transformer):
         self.axis = check_axis(name, axis)
         if which_sources is not None:
             which_sources = check_which(name, "which_sources", which_sources)
+            there = sources_below(name, data_stream)
+            if not any(source in which_sources for source in there):
+                raise ValueError(
+                    f"`which_sources` of {name} must name some of the sources {there}, got "
+                    f"{which_sources!r:.80}; there would be no windows at all"
+                )
         self.which_sources = which_sources
         kwargs.setdefault("axis_labels", labels_below(data_stream))
         super().__init__(data_stream, True, **kwargs)
@@ -149,10 +162,11 @@ class SlidingWindows(Transformer):
         lengths = {}
         for place, source in self._chosen():
             sequence = example[place]
-            if isinstance(sequence, (list, tuple)):
+            if _is_flat(sequence):
+                self._axis(source, 1)  # which says so if there is no such axis
                 lengths[source] = len(sequence)
             else:
-                array = numpy.asarray(sequence)
+                array = _array(sequence, source)
                 lengths[source] = array.shape[self._axis(source, array.ndim)]
         if len(set(lengths.values())) > 1:
             raise ValueError(
@@ -173,12 +187,12 @@ class SlidingWindows(Transformer):
 
     def _cut(self, sequence: Any, start: int, source: str) -> Any:
         """Return what a window that begins at `start` holds of a sequence."""
-        if isinstance(sequence, (list, tuple)):
+        if _is_flat(sequence):
             words: Any = sequence[start : start + self.length]
             if self.partial == "pad":
                 words += type(words)([self.value]) * (self.length - len(words))
             return words
-        array = numpy.asarray(sequence)
+        array = _array(sequence, source)
         axis = self._axis(source, array.ndim)
         part = array[(slice(None),) * axis + (slice(start, start + self.length),)]
         missing = self.length - part.shape[axis]
@@ -209,6 +223,23 @@ class SlidingWindows(Transformer):
         if self.which_sources is not None:
             parameters["which_sources"] = self.which_sources
         return parameters
+
+
+def _is_flat(sequence: Any) -> bool:
+    """Tell whether a sequence is a list along its only axis."""
+    return isinstance(sequence, (list, tuple)) and not (
+        sequence and isinstance(sequence[0], (list, tuple, numpy.ndarray))
+    )
+
+
+def _array(sequence: Any, source: str) -> Any:
+    try:
+        return numpy.asarray(sequence)
+    except ValueError:
+        raise ValueError(
+            f"SlidingWindows needs sequences along one axis or arrays, but source {source!r} has "
+            f"{sequence!r:.80}, whose parts differ in shape; make them alike below"
+        ) from None
 
 
 class _SlidingCursor(Cursor):

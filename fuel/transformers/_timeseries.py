@@ -89,8 +89,11 @@ class AddNoise(RandomTransformer):
     def __init__(
         self, data_stream: Any, scale: Any, distribution: str = "normal", **kwargs: Any
     ) -> None:
-        if isinstance(scale, (list, tuple, numpy.ndarray)) and numpy.ndim(scale):
-            self.scale: Any = numpy.array(scale)
+        if isinstance(scale, (list, tuple)) or (isinstance(scale, numpy.ndarray) and scale.ndim):
+            try:
+                self.scale: Any = numpy.array(scale)
+            except ValueError:  # a ragged list
+                self.scale = numpy.array("")
             if self.scale.dtype.kind not in "iuf":
                 raise TypeError(
                     f"`scale` of AddNoise must be a number or an array of them, got {scale!r:.80}"

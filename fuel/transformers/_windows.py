@@ -249,8 +249,18 @@ class _WindowCursor(Cursor):
 
     def _hold(self, item: Any, index: int) -> None:
         """Keep an item (a tuple of one sequence) for as long as there are windows in it."""
-        fits = self.step._fits(index, len(item[0]))
+        fits = self.step._fits(index, self._length(item[0]))
         self.held, self.index = (item, index) if fits else (None, 0)
+
+    def _length(self, sequence: Any) -> int:
+        try:
+            return len(sequence)
+        except TypeError:
+            step = self.step
+            raise ValueError(
+                f"{type(step).__name__} slides over sequences, but source {step.sources[0]!r} has "
+                f"{sequence!r:.60}; choose a source of sequences with FilterSources"
+            ) from None
 
     def tell(self) -> JSON:
         """Describe the sequence held and where the next windows begin in it."""
@@ -347,7 +357,7 @@ class _HookedWindowCursor(_WindowCursor):
                 self.index = step.index
             else:
                 step.index = self.index
-            if step._get_end_index() <= len(self.held[0]):
+            if step._get_end_index() <= self._length(self.held[0]):
                 break
             self.held = None
         windows = step._windows(self.held[0], step.index, step._get_target_index())

@@ -84,7 +84,8 @@ def test_sources_are_cut_alike_or_go_with_every_window() -> None:
     assert [label for _, _, label in found] == [7, 7, 8, 8]
     with pytest.raises(ValueError, match=r"ordinal 0 has \{'x': 5, 'y': 4\}"):
         list(SlidingWindows(stream(x=x, y=x[:, 1:]), 2))
-    assert list(SlidingWindows(below, 2, which_sources=())) == []
+    with pytest.raises(ValueError, match="must name some of the sources .* no windows at all"):
+        SlidingWindows(below, 2, which_sources=())
 
 
 def test_windows_do_not_share_memory() -> None:

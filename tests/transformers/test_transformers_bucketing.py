@@ -454,7 +454,7 @@ def test_lengths_must_be_numbers(lengths: list[int]) -> None:
         ({"batch_size": 0}, ValueError, "`batch_size`.*must be positive, got 0"),
         ({"batch_size": 2.5}, TypeError, "`batch_size`.*sequence of integers, got 2.5"),
         ({"batch_size": "ab"}, TypeError, "sequence of integers, got 'ab'"),
-        ({"batch_size": (1, 2)}, ValueError, "one for each of the 0 buckets"),
+        ({"batch_size": (1, 2)}, ValueError, "must be one number where there are no `boundaries`"),
         ({"batch_size": (1,), "boundaries": (5,)}, ValueError, "each of the 2 buckets.*got 1"),
         ({"batch_size": ConstantScheme(2, times=3)}, ValueError, "as buckets fill.*ConstantScheme"),
         ({"batch_size": SequentialScheme(5, 2)}, ValueError, "got SequentialScheme"),
