@@ -157,10 +157,10 @@ class Batch:
         rows, columns = self.minimum or (0, 0)
         if turn >= 5:
             rows, columns = columns, rows
-        for eighths in range(1, 8):
-            if -(-height * eighths // 8) >= rows and -(-width * eighths // 8) >= columns:
-                return eighths
-        return 8
+        sizes = [(-(-height * eighths // 8), -(-width * eighths // 8)) for eighths in range(1, 9)]
+        enough = [size for size in sizes if size[0] >= rows and size[1] >= columns]
+        # The scale nearest to the image of several that make the same of a few pixels.
+        return 8 - sizes[::-1].index(min(enough)) if enough else 8
 
     # -- windows --------------------------------------------------------------------------------
 

@@ -92,3 +92,15 @@ def test_narrow_windows_of_unevenly_sampled_channels(backend):
         for columns in range(1, 10 - left):
             (got,) = jpeg.decode_windows([UNEVEN], ([0], [left]), (6, columns))
             numpy.testing.assert_array_equal(got, expected[:, :, left : left + columns])
+
+
+@pytest.mark.parametrize("size", [(1, 7), (7, 2), (3, 3), (1, 1)])
+def test_an_image_of_a_few_pixels_is_not_scaled_to_its_own_size(backend, size):
+    """Seven eighths of seven pixels are seven pixels, but not these."""
+    data = saved(picture(4, *size))
+    if not jpeg.can_scale():
+        with pytest.raises(ValueError, match="a backend that decodes JPEG files to a smaller size"):
+            jpeg.decode_many([data], minimum_shape=size)
+        return
+    (got,) = jpeg.decode_many([data], minimum_shape=size)
+    numpy.testing.assert_array_equal(got, jpeg.decode_many([data])[0])
