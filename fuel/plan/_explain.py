@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuel.plan._chain import children, elementwise, prefix, step_names
+from fuel.plan._chain import children, elementwise, prefix, step_names, walk
 from fuel.utils._overrides import is_ours
 
 __all__ = ["explain"]
@@ -40,6 +40,7 @@ def explain(stream: Any) -> str:
     source, ahead, _ = prefix(stream)
     anywhere = {id(step) for step in ahead}
     together = {id(step) for step in _fused(source, ahead)}
+    joined = _joined(stream, together)
     lines: list[str] = []
 
     def visit(step: Any, depth: int) -> None:
@@ -49,8 +50,12 @@ def explain(stream: Any) -> str:
             note = "elementwise: can be evaluated for any example, anywhere"
             if id(step) in together:
                 note = f"{note}; fused with the source"
+            elif id(step) in joined:
+                note = f"{note}; in one pass with its neighbours"
         elif elementwise(step):
             note = "elementwise, but above a step that is not: runs in order, in this process"
+            if id(step) in joined:
+                note = f"{note}; in one pass with its neighbours"
         else:
             note = _why_not(step)
         kind = "examples" if _produces_examples(step) else "batches"
@@ -70,6 +75,21 @@ def explain(stream: Any) -> str:
         f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: {fused}"
     )
     return "\n".join(lines)
+
+
+def _joined(stream: Any, fused: set[int]) -> set[int]:
+    """Return which steps are done together with the one below or above, but not with the source."""
+    from fuel.plan._joining import fusible
+
+    found: set[int] = set()
+    for step in walk(stream):
+        below = children(step)
+        if len(below) != 1 or not children(below[0]):
+            continue
+        pair = (step, below[0])
+        if all(id(one) not in fused and elementwise(one) and fusible(one) for one in pair):
+            found.update(map(id, pair))
+    return found
 
 
 def _fused(source: Any, steps: list[Any]) -> list[Any]:

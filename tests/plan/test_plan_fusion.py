@@ -352,3 +352,5 @@ def test_steps_above_a_users_function_are_one_pass(monkeypatch):
     stream = Cast(ScaleAndShift(Mapping(below, lambda data: data), 2, 1), "f4")
     list(stream)
     assert done == [2, 2]
+    told = stream.explain().splitlines()
+    assert [line.count("in one pass with its neighbours") for line in told] == [1, 1, 0, 0, 0]
