@@ -6,19 +6,19 @@ decided in `fuel.transformers._packed_rows`; one sequence a row, padded, is `Pad
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from fuel.plan import Context, Cursor
+from fuel.plan import Cursor
 from fuel.transformers._base import Transformer
 from fuel.transformers._checks import check_integer, labels_below, need_examples, sources_below
 from fuel.transformers._packed_rows import ConcatenateCursor, FirstFitCursor
 
 if TYPE_CHECKING:
     from fuel.plan import Start
-    from fuel.transformers._packed_rows import Piece
 
 __all__ = ["Pack"]
 
@@ -220,21 +220,61 @@ class Pack(Transformer):
                 "longer rows, too_long='split' or 'drop', or how='concatenate'"
             )
 
-    def _row(self, pieces: list[Piece]) -> tuple[Any, ...]:
-        """Return a row made of pieces, padded."""
+    def _row(self, pieces: list[tuple[Any, int, int]]) -> tuple[Any, ...]:
+        """Return a row made of pieces, padded.
+
+        A piece is the arrays of a sequence, and from which to before which of its tokens are in
+        the row.
+        """
         row = []
         for number, source in enumerate(self.data_stream.sources):
-            row.append(self._column(source, [(one.data[number], a, b) for one, a, b in pieces]))
+            parts = [(one[number], start, stop) for one, start, stop in pieces]
+            row.append(self._column(source, parts))
+        counts = numpy.array([stop - start for _, start, stop in pieces], dtype=numpy.int32)
+        ends = counts.cumsum(dtype=numpy.int32)
+        total = int(ends[-1])
         segments = numpy.zeros(self.length, dtype=numpy.int32)
         positions = numpy.zeros(self.length, dtype=numpy.int32)
-        end = 0
-        for number, (_, start, stop) in enumerate(pieces, 1):
-            begin, end = end, end + stop - start
-            segments[begin:end] = number
-            positions[begin:end] = numpy.arange(stop - start)
+        numbers = numpy.arange(1, len(counts) + 1, dtype=numpy.int32)
+        segments[:total] = numbers.repeat(counts)
+        steps = numpy.arange(total, dtype=numpy.int32)
+        numpy.subtract(steps, (ends - counts).repeat(counts), out=positions[:total])
         return (*row, segments, positions)
 
     def _column(self, source: str, pieces: list[tuple[Any, int, int]]) -> Any:
+        """Return a source of a row."""
+        first = pieces[0][0]
+        dtype, axes = first.dtype, first.ndim
+        parts = []
+        for array, start, stop in pieces:
+            length = len(array)
+            if array.dtype is not dtype or array.ndim != axes or stop > length or not array.size:
+                return self._any_column(source, pieces)
+            parts.append(array if stop - start == length else array[start:stop])
+        if axes > 1 and len({array.shape[1:] for array in parts}) > 1:
+            return self._any_column(source, pieces)
+        fill = self._fill(source, dtype)
+        if fill is None:
+            return self._any_column(source, pieces)
+        column = numpy.empty((self.length, *first.shape[1:]), dtype=dtype)
+        end = sum(map(len, parts))
+        numpy.concatenate(parts, out=column[:end])
+        if end < self.length:
+            column[end:] = fill
+        return column
+
+    def _fill(self, source: str, dtype: Any) -> Any:
+        """Return what pads rows of numbers of one type; None where that has to be looked at."""
+        if dtype.kind not in "biufc" or not dtype.isnative:
+            return None
+        value, separator = _of(self.value, source, 0), _of(self.separator, source, None)
+        try:
+            return _known_fill(value, separator, source, dtype)
+        except TypeError:  # given in a form that has no hash
+            return None
+
+    def _any_column(self, source: str, pieces: list[tuple[Any, int, int]]) -> Any:
+        """Return a source of a row of sequences that are not alike, or not known to be."""
         arrays = [array for array, _, _ in pieces]
         # An empty list says nothing about type and shape.
         telling = [array for array in arrays if array.size]
@@ -270,11 +310,6 @@ class Pack(Transformer):
                 column[end - 1] = separator  # it stands one behind the last token
         return column
 
-    def _address(self, pieces: list[Piece]) -> Context:
-        """Return where a row stands: where its first token does."""
-        first, start, _ = pieces[0]
-        return first.context.child(start + 1)
-
     # -- what it offers to the plan -------------------------------------------------------------
 
     def _make_cursor(self, start: Start) -> Cursor:
@@ -299,6 +334,15 @@ class Pack(Transformer):
 
 def _of(fill: Any, source: str, default: Any) -> Any:
     return fill.get(source, default) if isinstance(fill, dict) else fill
+
+
+@functools.lru_cache(maxsize=64, typed=True)
+def _known_fill(value: Any, separator: Any, source: str, dtype: Any) -> Any:
+    """Return what pads rows of a type, after a look at whether the separator fits as well."""
+    fill, _ = _fitting("value", value, source, dtype)
+    if separator is not None:
+        _fitting("separator", separator, source, dtype)
+    return fill
 
 
 def _fitting(argument: str, fill: Any, source: str, dtype: Any) -> tuple[Any, Any]:
