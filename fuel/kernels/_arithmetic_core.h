@@ -6,6 +6,7 @@
 #include "_arithmetic.h"
 #include "_arithmetic_half.h"
 
+typedef uint8_t fuel_b;
 typedef uint8_t fuel_u8;
 typedef int8_t fuel_i8;
 typedef uint16_t fuel_u16;

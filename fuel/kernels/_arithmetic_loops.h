@@ -11,11 +11,25 @@
 #define FUEL_POINTERS(F, T) \
     const F *FUEL_RESTRICT x = (const F *)in; T *FUEL_RESTRICT y = (T *)out; int64_t k;
 
+/* An element as it is read. A truth value is a byte, and true if it is anything but 0: files and
+ * views may hold other bytes than 1. */
+#define FUEL_READ_b(value) ((uint8_t)((value) != 0))
+#define FUEL_READ_u8(value) (value)
+#define FUEL_READ_i8(value) (value)
+#define FUEL_READ_u16(value) (value)
+#define FUEL_READ_i16(value) (value)
+#define FUEL_READ_u32(value) (value)
+#define FUEL_READ_i32(value) (value)
+#define FUEL_READ_u64(value) (value)
+#define FUEL_READ_i64(value) (value)
+#define FUEL_READ_f32(value) (value)
+#define FUEL_READ_f64(value) (value)
+
 /* Casts. Of a number to what holds it, or wraps, or rounds: C's rules are NumPy's. */
 #define FUEL_PLAIN(F, T) \
 FUEL_LOOP(cast_##F##_##T)(FUEL_ARGUMENTS) { \
     FUEL_POINTERS(fuel_##F, fuel_##T) (void)operand; \
-    for (k = 0; k < count; k++) y[k] = (fuel_##T)x[k]; \
+    for (k = 0; k < count; k++) y[k] = (fuel_##T)FUEL_READ_##F(x[k]); \
     return 0; }
 #define FUEL_TO_BOOL(F) \
 FUEL_LOOP(cast_##F##_b)(FUEL_ARGUMENTS) { \
@@ -46,7 +60,7 @@ FUEL_LOOP(cast_f16_##T)(FUEL_ARGUMENTS) { \
 #define FUEL_TO_HALF(F, CONVERT) \
 FUEL_LOOP(cast_##F##_f16)(FUEL_ARGUMENTS) { \
     FUEL_POINTERS(fuel_##F, uint16_t) int status = 0; (void)operand; \
-    for (k = 0; k < count; k++) y[k] = CONVERT(x[k], &status); \
+    for (k = 0; k < count; k++) y[k] = CONVERT(FUEL_READ_##F(x[k]), &status); \
     return status; }
 #define FUEL_BY_FLOAT(value, status) fuel_to_half((float)(value), status)
 #define FUEL_FROM_INTEGER(F) \
@@ -94,22 +108,24 @@ FUEL_LOOP(NAME##_##F##_##C##_##T##_scalar)(FUEL_FUSED_ARGUMENTS) { \
     FUEL_POINTERS(fuel_##F, fuel_##T) \
     const fuel_##C p = *(const fuel_##C *)first, q = *(const fuel_##C *)second; \
     (void)third; (void)fourth; \
-    for (k = 0; k < count; k++) y[k] = (fuel_##T)RULE((fuel_##C)x[k], p, q); \
+    for (k = 0; k < count; k++) \
+        y[k] = (fuel_##T)RULE((fuel_##C)FUEL_READ_##F(x[k]), p, q); \
     return 0; } \
 FUEL_LOOP(NAME##_##F##_##C##_##T##_vector)(FUEL_FUSED_ARGUMENTS) { \
     FUEL_POINTERS(fuel_##F, fuel_##T) \
     const fuel_##C *p = (const fuel_##C *)first, *q = (const fuel_##C *)second; \
     (void)third; (void)fourth; \
-    for (k = 0; k < count; k++) y[k] = (fuel_##T)RULE((fuel_##C)x[k], p[k], q[k]); \
+    for (k = 0; k < count; k++) \
+        y[k] = (fuel_##T)RULE((fuel_##C)FUEL_READ_##F(x[k]), p[k], q[k]); \
     return 0; }
 #define FUEL_FUSED_OF(NAME, RULE, F) \
     FUEL_FUSED(NAME, RULE, F, f32, f32) FUEL_FUSED(NAME, RULE, F, f64, f32) \
     FUEL_FUSED(NAME, RULE, F, f64, f64)
 #define FUEL_FUSED_ALL(NAME, RULE) \
-    FUEL_FUSED_OF(NAME, RULE, u8) FUEL_FUSED_OF(NAME, RULE, i8) FUEL_FUSED_OF(NAME, RULE, u16) \
-    FUEL_FUSED_OF(NAME, RULE, i16) FUEL_FUSED_OF(NAME, RULE, u32) FUEL_FUSED_OF(NAME, RULE, i32) \
-    FUEL_FUSED_OF(NAME, RULE, u64) FUEL_FUSED_OF(NAME, RULE, i64) FUEL_FUSED_OF(NAME, RULE, f32) \
-    FUEL_FUSED_OF(NAME, RULE, f64)
+    FUEL_FUSED_OF(NAME, RULE, b) FUEL_FUSED_OF(NAME, RULE, u8) FUEL_FUSED_OF(NAME, RULE, i8) \
+    FUEL_FUSED_OF(NAME, RULE, u16) FUEL_FUSED_OF(NAME, RULE, i16) FUEL_FUSED_OF(NAME, RULE, u32) \
+    FUEL_FUSED_OF(NAME, RULE, i32) FUEL_FUSED_OF(NAME, RULE, u64) FUEL_FUSED_OF(NAME, RULE, i64) \
+    FUEL_FUSED_OF(NAME, RULE, f32) FUEL_FUSED_OF(NAME, RULE, f64)
 
 /* Of bytes: scale and shift in two parts each, in single precision. */
 #define FUEL_SPLIT(F) \
@@ -145,15 +161,16 @@ FUEL_LOOP(split_##F##_vector)(FUEL_FUSED_ARGUMENTS) { \
     FUEL_PAIR(NAME##_##F##_f32_f32), FUEL_PAIR(NAME##_##F##_f64_f32), \
     FUEL_PAIR(NAME##_##F##_f64_f64) }
 #define FUEL_FORM(NAME) { \
-    FUEL_WAYS(NAME, u8), FUEL_WAYS(NAME, u8), FUEL_WAYS(NAME, i8), FUEL_WAYS(NAME, u16), \
+    FUEL_WAYS(NAME, b), FUEL_WAYS(NAME, u8), FUEL_WAYS(NAME, i8), FUEL_WAYS(NAME, u16), \
     FUEL_WAYS(NAME, i16), FUEL_WAYS(NAME, u32), FUEL_WAYS(NAME, i32), FUEL_WAYS(NAME, u64), \
     FUEL_WAYS(NAME, i64), { { 0, 0 }, { 0, 0 }, { 0, 0 } }, FUEL_WAYS(NAME, f32), \
     FUEL_WAYS(NAME, f64) }
 
 #endif
 
-FUEL_FROM_INTEGER(u8) FUEL_FROM_INTEGER(i8) FUEL_FROM_INTEGER(u16) FUEL_FROM_INTEGER(i16)
-FUEL_FROM_INTEGER(u32) FUEL_FROM_INTEGER(i32) FUEL_FROM_INTEGER(u64) FUEL_FROM_INTEGER(i64)
+FUEL_FROM_INTEGER(b) FUEL_FROM_INTEGER(u8) FUEL_FROM_INTEGER(i8) FUEL_FROM_INTEGER(u16)
+FUEL_FROM_INTEGER(i16) FUEL_FROM_INTEGER(u32) FUEL_FROM_INTEGER(i32) FUEL_FROM_INTEGER(u64)
+FUEL_FROM_INTEGER(i64)
 /* In single precision there is nothing between the smallest integer and what is too small. */
 FUEL_FROM_FLOAT(f32) FUEL_CHECKED(f32, i32, >=, -2147483648.0f, 2147483648.0f)
 FUEL_FROM_FLOAT(f64) FUEL_CHECKED(f64, i32, >, -2147483649.0, 2147483648.0)
@@ -183,8 +200,7 @@ FUEL_FUSED_ALL(add_divide, FUEL_ADD_DIVIDE)
 FUEL_SPLIT(u8) FUEL_SPLIT(i8)
 
 static const fuel_loop L(casts)[FUEL_TYPES][FUEL_TYPES] = {
-    /* A truth value is a byte that is 0 or 1. */
-    FUEL_ROW(u8), FUEL_ROW(u8), FUEL_ROW(i8), FUEL_ROW(u16), FUEL_ROW(i16), FUEL_ROW(u32),
+    FUEL_ROW(b), FUEL_ROW(u8), FUEL_ROW(i8), FUEL_ROW(u16), FUEL_ROW(i16), FUEL_ROW(u32),
     FUEL_ROW(i32), FUEL_ROW(u64), FUEL_ROW(i64), FUEL_ROW(f16), FUEL_ROW(f32), FUEL_ROW(f64) };
 static const fuel_loop L(operations)[3][FUEL_TYPES][2] = {
     { FUEL_OF_INTEGERS(multiply), FUEL_OF_FLOATS(multiply) },

@@ -414,3 +414,19 @@ def test_the_numpy_form_does_the_same():
         "[[[2.0, 2.5]], [[0.0, 0.5]]] [[[6, 7]]]",
         "[[[1.0, 1.5]]]",
     ]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_any_byte_but_zero_is_true(level):
+    # Views and files may hold truth values that NumPy itself would have written as 1.
+    source = numpy.array([[0, 1, 2, 255] * 10], "u1").view(bool)
+    for steps in (
+        [("multiply", 0.5)],
+        [("multiply", 0.5), ("add", numpy.arange(40.0)), ("cast", "f4")],
+        [("add", numpy.float32(1)), ("divide", numpy.float32(3))],
+        [("add", 1.0), ("multiply", 2.0), ("add", 1.0)],
+        [("add", numpy.int8(1))],
+        *([("cast", dtype)] for dtype in TYPES if dtype.kind != "b"),
+    ):
+        with instructions(level):
+            assert_same(Arithmetic.of(bool, (40,), steps), source, numpy.array([0]))
