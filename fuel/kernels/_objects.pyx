@@ -44,6 +44,21 @@ def take(container, rows):
     cdef cnp.ndarray places
     cdef list found
     cdef object item
+    if type(rows) is not cnp.ndarray:
+        return None
+    places = rows
+    if (
+        cnp.PyArray_NDIM(places) != 1
+        or cnp.PyArray_TYPE(places) != cnp.NPY_INT64
+        or cnp.PyArray_ISBYTESWAPPED(places)
+        or not cnp.PyArray_IS_C_CONTIGUOUS(places)
+        or not cnp.PyArray_ISALIGNED(places)
+    ):
+        return None
+    # Before anything is looked at: a new list may start a collection of garbage, and that
+    # anybody's code, which may change the container.
+    count = cnp.PyArray_DIM(places, 0)
+    found = PyList_New(count)
     if type(container) is list:
         items, length = items_of(container), PyList_GET_SIZE(container)
     elif (
@@ -56,23 +71,12 @@ def take(container, rows):
         length = cnp.PyArray_DIM(container, 0)
     else:
         return None
-    if type(rows) is not cnp.ndarray:
-        return None
-    places = rows
-    if (
-        cnp.PyArray_NDIM(places) != 1
-        or cnp.PyArray_TYPE(places) != cnp.NPY_INT64
-        or cnp.PyArray_ISBYTESWAPPED(places)
-        or not cnp.PyArray_IS_C_CONTIGUOUS(places)
-    ):
-        return None
-    row, count = <const int64_t*>cnp.PyArray_DATA(places), cnp.PyArray_DIM(places, 0)
+    row = <const int64_t*>cnp.PyArray_DATA(places)
     for number in range(count):
         if not 0 <= row[number] < length:
             return None
         if number < AHEAD:
             FUEL_LOOK_AT(items[row[number]])
-    found = PyList_New(count)
     for number in range(count):
         if number + AHEAD < count:
             FUEL_LOOK_AT(items[row[number + AHEAD]])

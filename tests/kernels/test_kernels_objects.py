@@ -105,3 +105,34 @@ def test_lengths_of_a_dense_array_are_those_of_its_rows():
     assert objects.lengths(numpy.zeros(3)) is None
     assert objects.lengths((1, 2)) is None
     assert objects.lengths([]).tolist() == []
+
+
+def test_a_collection_of_garbage_may_change_the_container():
+    import gc
+
+    class Clears:
+        def __init__(self, container):
+            self.container, self.me = container, self
+
+        def __del__(self):
+            self.container.clear()
+            self.container.append("new")
+
+    places = numpy.array([40, 0] * 20)
+    before = gc.get_threshold()
+    gc.collect()
+    try:
+        for threshold in range(1, 12):
+            container = [[number] for number in range(50)]
+            Clears(container)  # refers to itself, so that only a collection ends it
+            gc.set_threshold(threshold)
+            try:
+                found = objects.take(container, places)
+            except RequestError as error:
+                assert "there are 1 objects, got a request for number 40" in str(error)
+            else:
+                assert found == [[40], [0]] * 20
+            gc.set_threshold(*before)
+            gc.collect()
+    finally:
+        gc.set_threshold(*before)
