@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fuel.exceptions import RequestError
 from fuel.kernels import threads
+from fuel.kernels._integers import in_order, vector_of
 from fuel.kernels._select import select
 from fuel.kernels._status import must_repeat
 from fuel.kernels.arithmetic import Arithmetic
@@ -51,7 +52,7 @@ def row_vector(rows: Any, count: int) -> NDArray[numpy.int64]:
     numpy.ndarray, shape (n,), dtype int64
 
     """
-    given: NDArray[Any] = numpy.asarray(rows)
+    given = vector_of(rows)
     if given.dtype == object and given.ndim == 1 and all(type(row) is int for row in given):
         for row in given:  # where NumPy needs objects for integers, one is beyond 64 bits
             if not 0 <= row < count:
@@ -64,7 +65,7 @@ def row_vector(rows: Any, count: int) -> NDArray[numpy.int64]:
         )
     if given.dtype.kind == "u" and given.size and int(given.max()) >= count:
         raise _no_such_row(int(given[int(numpy.argmax(given))]), count)
-    vector = numpy.ascontiguousarray(given, dtype=numpy.int64)
+    vector = in_order(given, numpy.int64)
     place = _kernel.find_outside(vector, count)
     if place >= 0:
         raise _no_such_row(int(vector[place]), count)
@@ -100,7 +101,11 @@ def checked_source(source: Any) -> NDArray[Any]:
 
 
 def checked_output(
-    out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any], source: NDArray[Any]
+    out: Any,
+    shape: tuple[int, ...],
+    dtype: numpy.dtype[Any],
+    source: NDArray[Any],
+    read: Iterable[NDArray[Any] | None],
 ) -> NDArray[Any]:
     """Return an array for a result, or say why it cannot take it.
 
@@ -112,6 +117,8 @@ def checked_output(
         Of the result.
     source : numpy.ndarray
         What is read meanwhile.
+    read : iterable of numpy.ndarray or None
+        What else is: numbers of rows, places of windows.
 
     Returns
     -------
@@ -128,6 +135,12 @@ def checked_output(
         )
     if numpy.may_share_memory(out, source):
         raise ValueError("`out` must be apart from `source`, got arrays that overlap; copy one")
+    if any(vector is not None and numpy.may_share_memory(out, vector) for vector in read):
+        # Checked or not, numbers that are written over while they are read may lead anywhere.
+        raise ValueError(
+            "`out` must be apart from the vectors that say what is read, got arrays that overlap; "
+            "copy one"
+        )
     return out
 
 

@@ -168,6 +168,7 @@ static int fuel_crop_all(const fuel_crop *job, const int64_t *rows, const int64_
     union { fuel_sixteen alignment; char bytes[FUEL_SCRATCH]; } scratch;
     int64_t k;
     int status = 0;
+    if (!window) return 0; /* no channels, which no line can be divided by */
     fuel_clear_flags();
     for (k = 0; k < count && !(status & FUEL_RANGE); k++) {
         const char *from = job->source + (rows ? rows[k] : k) * image;

@@ -96,7 +96,10 @@ cdef int run(
             status = fuel_gather_apply(&program.program, data, rows, count, out)
     else:
         with nogil:
-            fuel_gather_copy(data, rows, count, row_bytes, 1, out)
+            fuel_gather_copy(
+                data, rows, count, row_bytes,
+                (<size_t>data | <size_t>out) % <size_t>max(row_bytes, 1) == 0, out
+            )
     return status
 
 

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.kernels import _ragged_reference as reference
+from fuel.kernels._integers import in_order
 from fuel.kernels.memory import empty
 
 __all__ = ["integers", "joined", "listed", "new_array", "offsets_of", "read"]
@@ -111,7 +112,7 @@ def integers(argument: str, given: Any) -> NDArray[numpy.int64]:
             f"`{argument}` must be a vector of integers, got shape {vector.shape}, dtype "
             f"{vector.dtype}"
         )
-    return numpy.ascontiguousarray(vector, dtype=numpy.int64)
+    return in_order(vector, numpy.int64)
 
 
 def joined(rows: Any) -> NDArray[Any]:

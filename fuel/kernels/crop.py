@@ -23,6 +23,7 @@ from fuel.kernels._batches import (
     in_parts,
     row_vector,
 )
+from fuel.kernels._integers import in_order, vector_of
 from fuel.kernels._select import select
 
 __all__ = ["crop"]
@@ -68,8 +69,8 @@ def crop(
     arithmetic : Arithmetic, optional
         What is done to each element; made for the shape of a window in the layout of the result.
     out : numpy.ndarray, optional
-        Where the result goes: of its shape and type, in C order, writable, apart from `source`. By
-        default a new array from `fuel.kernels.memory`.
+        Where the result goes: of its shape and type, in C order, writable, apart from all that is
+        read. By default a new array from `fuel.kernels.memory`.
     threads : int, optional
         How many threads may work on it. More than one are used only where the work is large, and
         never change the result.
@@ -117,9 +118,10 @@ def crop(
         checked_arithmetic(arithmetic, dtype, shape[1:])
         dtype = arithmetic.dtype
     if out is not None:
-        checked_output(out, shape, dtype, array)
+        vectors = (windows.rows, windows.tops, windows.lefts, windows.mirror, windows.turn)
+        checked_output(out, shape, dtype, array, vectors)
     program = None if arithmetic is None else arithmetic._program
-    if windows.plain and (arithmetic is None or program is not None):
+    if windows.plain and (arithmetic is None or program is not None) and _units_lie(array, out):
         batch: NDArray[Any] = memory.empty(shape, dtype) if out is None else out
 
         def work(part: slice) -> int:
@@ -135,6 +137,14 @@ def crop(
     if computed is not out:
         out[...] = computed
     return out
+
+
+def _units_lie(source: NDArray[Any], out: NDArray[Any] | None) -> bool:
+    """Say whether elements lie where numbers of their size do: texts, for example, lie anywhere."""
+    unit = min(source.itemsize, 8)
+    if source.dtype.alignment % unit == 0:
+        return True  # the arrays are known to be aligned
+    return all(array.ctypes.data % unit == 0 for array in (source, out) if array is not None)
 
 
 class _Windows:
@@ -230,13 +240,18 @@ def _window(window: tuple[int, int], height: int, width: int) -> tuple[int, int]
 
 def _offsets(name: str, offsets: ArrayLike, count: int, most: int) -> NDArray[numpy.int64]:
     """Return where the windows begin along one axis."""
-    given = numpy.asarray(offsets)
-    if given.shape != (count,) or (count and given.dtype.kind not in "iu"):
+    given = vector_of(offsets)
+    # Where NumPy needs objects for integers of Python, one is beyond 64 bits.
+    beyond = given.dtype == object and all(type(offset) is int for offset in given.flat)
+    if given.shape != (count,) or (count and not beyond and given.dtype.kind not in "iu"):
         raise TypeError(
             f"`{name}` must be a vector of {count} integers, one for each image, got shape "
             f"{given.shape}, dtype {given.dtype}"
         )
-    vector = numpy.ascontiguousarray(given, dtype=numpy.int64)
+    if beyond:
+        vector = numpy.array([min(max(-1, offset), most + 1) for offset in given], numpy.int64)
+    else:
+        vector = in_order(given, numpy.int64)
     place = _kernel.find_beyond(vector, most)
     if place >= 0:
         raise ValueError(

@@ -31,6 +31,7 @@ from typing import Any
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from fuel.kernels._integers import in_order, vector_of
 from fuel.kernels._select import select
 
 __all__ = ["bits", "integers", "normals", "uniforms"]
@@ -180,10 +181,10 @@ def integers(bits: ArrayLike, high: ArrayLike) -> NDArray[numpy.int64]:
                 )
     if bounds.shape != ():
         raw, bounds = numpy.broadcast_arrays(raw, bounds)
-        raw = numpy.ascontiguousarray(raw)
+        raw = in_order(raw, numpy.uint64)
     out = numpy.empty(raw.shape, dtype=numpy.int64)
     if out.size:
-        _kernel.integers(raw, numpy.asarray(bounds, dtype=numpy.uint64, order="C"), out)
+        _kernel.integers(raw, in_order(bounds, numpy.uint64), out)
     return out
 
 
@@ -230,12 +231,17 @@ def _raw(bits: ArrayLike) -> NDArray[numpy.uint64]:
     raw: NDArray[Any] = numpy.asarray(bits)
     if raw.dtype != numpy.uint64:
         raise TypeError(f"`bits` must be raw draws of type uint64, got {raw.dtype}")
-    return numpy.asarray(raw, dtype=numpy.uint64, order="C")
+    return in_order(raw, numpy.uint64)
 
 
 def _unsigned(name: str, values: ArrayLike) -> NDArray[numpy.uint64]:
     """Return a vector of unsigned integers, or say what is wrong with it."""
-    given: NDArray[Any] = numpy.asarray(values)
+    given = vector_of(values)
+    if given.dtype == object and all(type(value) is int for value in given.flat):
+        for value in given.flat:
+            if not 0 <= value < 1 << 64:
+                raise ValueError(f"`{name}` must be from 0 to 2**64 - 1, got {value}")
+        given = given.astype(numpy.uint64)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise TypeError(
             f"`{name}` must be a vector of integers from 0 to 2**64 - 1, got shape {given.shape}, "
@@ -243,4 +249,4 @@ def _unsigned(name: str, values: ArrayLike) -> NDArray[numpy.uint64]:
         )
     if given.size and given.dtype.kind == "i" and int(given.min()) < 0:
         raise ValueError(f"`{name}` must not be negative, got {int(given.min())}")
-    return numpy.ascontiguousarray(given, dtype=numpy.uint64)
+    return in_order(given, numpy.uint64)

@@ -50,8 +50,8 @@ def gather(
     arithmetic : Arithmetic, optional
         What is done to each element; made for the type and the shape of these rows.
     out : numpy.ndarray, shape (n, ...), optional
-        Where the result goes: of its type, in C order, writable, apart from `source`. By default a
-        new array from `fuel.kernels.memory`.
+        Where the result goes: of its type, in C order, writable, apart from `source` and `rows`. By
+        default a new array from `fuel.kernels.memory`.
     threads : int, optional
         How many threads may work on it. More than one are used only where the work is large, and
         never change the result.
@@ -137,7 +137,7 @@ def _carefully(source: Any, rows: Any, arithmetic: Any, out: Any, most: int) -> 
         dtype = arithmetic.dtype
     shape = (len(vector), *array.shape[1:])
     if out is not None:
-        checked_output(out, shape, dtype, array)
+        checked_output(out, shape, dtype, array, (vector,))
     program = None if arithmetic is None else arithmetic._program
     plain = array.flags.c_contiguous and array.flags.aligned
     if plain and not dtype.hasobject and dtype.itemsize and (arithmetic is None or program):

@@ -49,12 +49,12 @@ import math
 import operator
 import sys
 from hashlib import blake2b
-from typing import Any
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from fuel.exceptions import RequestError
+from fuel.kernels._integers import in_order, vector_of
 from fuel.kernels._select import select
 
 __all__ = ["ALGORITHM", "LARGEST", "VERSION", "Permutation"]
@@ -184,7 +184,11 @@ class Permutation:
             If they are not a vector of integers.
 
         """
-        places: NDArray[Any] = numpy.asarray(ordinals)
+        places = vector_of(ordinals)
+        if places.dtype == object and all(type(place) is int for place in places.flat):
+            for place in places.flat:  # one of them, at least, is beyond 63 bits
+                if not 0 <= place < self.count:
+                    raise self._beyond(place)
         if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
             raise TypeError(
                 "`ordinals` must be a vector of integers, got "
@@ -192,7 +196,7 @@ class Permutation:
             )
         if places.dtype.kind == "u" and places.size and int(places.max()) >= self.count:
             raise self._beyond(int(places.max()))  # which may be too large for an int64
-        places = numpy.ascontiguousarray(places, dtype=numpy.int64)
+        places = in_order(places, numpy.int64)
         wrong = _kernel.beyond(places, self.count)
         if wrong >= 0:
             raise self._beyond(int(places[wrong]))

@@ -224,6 +224,7 @@ IMAGES = numpy.zeros((3, 2, 5, 6), "u1")
         (([0, 0], [0, -1], [0, 0], (2, 2)), {}, ValueError, "got -1 for window 1"),
         (([0], [0], [5], (2, 2)), {}, ValueError, "`lefts` must be from 0 to 4, .* got 5"),
         (([0], [0], [2**63 - 1], (2, 2)), {}, ValueError, f"got {2**63 - 1} for window 0"),
+        (([0, 0], [0, 0], [1, 2**63], (2, 2)), {}, ValueError, f"got {2**63} for window 1"),
         (([0], [0], [0], (6, 2)), {}, ValueError, "6 x 2 does not fit into images of 5 x 6"),
         (([0], [0], [0], (2, 7)), {}, ValueError, "2 x 7 does not fit into images of 5 x 6"),
         (([0], [0], [0], (-1, 2)), {}, ValueError, "must be a height and a width"),
@@ -253,3 +254,55 @@ def test_arithmetic_for_other_windows_is_refused():
         crop(IMAGES.astype("f4"), [0], [0], [0], (3, 3), arithmetic=chain)
     with pytest.raises(TypeError, match="must be an array or a memory map, got list"):
         crop(IMAGES.tolist(), [0], [0], [0], (3, 3))
+
+
+@pytest.mark.parametrize("flip", [None, [True, False]])
+@pytest.mark.parametrize("to_layout", ["CHW", "HWC"])
+@pytest.mark.parametrize(
+    ("layout", "shape"),
+    [("HWC", (4, 5, 0)), ("CHW", (0, 4, 5)), ("HWC", (0, 5, 3)), ("CHW", (3, 4, 0))],
+)
+def test_images_without_elements_give_windows_without_elements(layout, shape, to_layout, flip):
+    source = numpy.zeros((2, *shape), "u1")
+    sizes = dict(zip(layout, shape, strict=True))
+    window = min(2, sizes["H"]), min(2, sizes["W"])
+    sizes = dict(sizes, H=window[0], W=window[1])
+    expected = tuple(sizes[axis] for axis in to_layout)
+    for chain in (None, Arithmetic.of("u1", expected, [("multiply", 0.5), ("cast", "f4")])):
+        got = crop(
+            source,
+            None,
+            [0, 0],
+            [0, 0],
+            window,
+            layout=layout,
+            to_layout=to_layout,
+            flip_width=flip,
+            flip_height=flip,
+            arithmetic=chain,
+        )
+        assert got.shape == (2, *expected)
+
+
+@pytest.mark.parametrize("dtype", ["S2", "S4", "S8", "S16", "c8"])
+def test_elements_may_begin_where_no_number_does(dtype):
+    size = numpy.dtype(dtype).itemsize
+    plain = (numpy.arange(2 * 3 * 40 * 3 * size) % 100 + 1).astype("u1")
+    images = plain.view(dtype).reshape(2, 3, 40, 3)
+    for start in (1, 2, 4):
+        moved = numpy.zeros(plain.size + 8, "u1")
+        moved[start : start + plain.size] = plain
+        moved = moved[start : start + plain.size].view(dtype).reshape(images.shape)
+        for to_layout in ("HWC", "CHW"):
+            options = {"layout": "HWC", "to_layout": to_layout, "flip_width": [True, False]}
+            expected = crop(images, None, [0, 1], [2, 0], (2, 38), **options)
+            got = crop(moved, None, [0, 1], [2, 0], (2, 38), **options)
+            assert got.tobytes() == expected.tobytes()
+
+
+def test_an_output_over_the_vectors_that_are_read_is_refused():
+    out = numpy.zeros((2, 2, 2, 2), "i8")
+    for name in ("rows", "tops", "lefts"):
+        places = {"rows": [0, 0], "tops": [0, 0], "lefts": [0, 0], name: out.ravel()[4:6]}
+        with pytest.raises(ValueError, match="apart from the vectors that say what is read"):
+            crop(IMAGES.astype("i8"), **places, window=(2, 2), out=out)

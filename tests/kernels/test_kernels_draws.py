@@ -45,6 +45,31 @@ def test_a_row_is_what_the_generator_of_its_address_draws(seed, epoch, addresses
         assert row.tolist() == numpy.atleast_1d(generator.random_raw(count)).tolist()
 
 
+def test_a_list_may_hold_words_on_both_sides_of_63_bits():
+    # NumPy by itself makes floats of such a list.
+    ordinals, children, key = [1, 2**63, 2**64 - 1], [2**63 - 1, 2**63, 0], [2**63, 7]
+    drawn = draws.bits(key, ordinals, children, 5)
+    as_words = (numpy.array(words, "u8") for words in (key, ordinals, children))
+    assert numpy.array_equal(drawn, draws.bits(*as_words, 5))
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"`ordinals` must be from 0 .*, got {wrong}"):
+            draws.bits(key, [2**63, wrong], None, 1)
+
+
+def test_numbers_may_lie_anywhere_in_memory():
+    words = numpy.random.default_rng(0).integers(0, 2**63, 50, "u8")
+    moved = numpy.zeros(401, "u1")[1:].view("u8")
+    moved[:] = words
+    for of_them in (
+        lambda given: draws.bits(KEY, given, given, 3),
+        draws.uniforms,
+        draws.normals,
+        lambda given: draws.integers(given, 100),
+        lambda given: draws.integers(words, given),
+    ):
+        assert numpy.array_equal(of_them(moved), of_them(words))
+
+
 def test_the_draws_are_pinned():
     found = draws.bits(philox_key(1, 2, "step"), [0, 7], None, 2)
     assert found.tolist() == [

@@ -164,7 +164,7 @@ def test_many_threads_may_gather_at_once():
     assert not failures
 
 
-@pytest.mark.parametrize("rows", [[3], [0, -1], [2**70], [0, 1, 2, 10**12], [-(2**63)]])
+@pytest.mark.parametrize("rows", [[3], [0, -1], [2**70], [0, 1, 2, 10**12], [-(2**63)], [1, 2**63]])
 @pytest.mark.parametrize("as_array", [False, True])
 def test_a_row_that_is_not_there_is_named(rows, as_array):
     wrong = next(row for row in rows if not 0 <= row < 3)
@@ -232,6 +232,26 @@ def test_an_output_that_cannot_take_the_result_is_refused():
     assert (source == 1).all()
     with pytest.raises(ValueError, match="`threads` must be at least 1, got 0"):
         gather(source, rows, threads=0)
+
+
+def test_an_output_over_the_rows_that_are_read_is_refused():
+    source = numpy.arange(8).reshape(4, 2)
+    out = numpy.full((4, 2), 3)
+    with pytest.raises(ValueError, match="apart from the vectors that say what is read"):
+        gather(source, out.ravel()[2:6], out=out)
+    assert (out == 3).all()
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+def test_bytes_may_begin_anywhere(width):
+    memory_of_all = numpy.arange(101, dtype="u1")
+    for start in (0, 1, 2, 3, 5):
+        source = memory_of_all[start : start + 80].reshape(-1, width)
+        rows = numpy.arange(len(source))[::-1].copy()
+        expected = source[::-1].tolist()
+        assert gather(source, rows).tolist() == expected
+        out = numpy.zeros(101, "u1")[start : start + 80].reshape(-1, width)
+        assert gather(source, rows, out=out).tolist() == expected
 
 
 @pytest.mark.parametrize("kernel", FORMS)

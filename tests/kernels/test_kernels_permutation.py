@@ -266,6 +266,15 @@ def test_places_that_are_not_in_the_order_are_refused():
         Permutation(0, 0, 0).one(0)
     with pytest.raises(RequestError):
         permuted.many(numpy.array([2**64 - 1], dtype=numpy.uint64))
+    for places, wrong in (([1, 2**63], 2**63), ([2**70], 2**70), ([-(2**64), 3], -(2**64))):
+        with pytest.raises(RequestError, match=f"the places 0 to 9, got {wrong}"):
+            permuted.many(places)
+
+
+def test_places_may_lie_anywhere_in_memory():
+    moved = numpy.zeros(81, "u1")[1:].view("i8")
+    moved[:] = numpy.arange(10)
+    assert Permutation(0, 0, 10).many(moved).tolist() == Permutation(0, 0, 10).block(0, 10).tolist()
 
 
 def test_places_that_are_no_vector_of_integers_are_refused():
