@@ -159,6 +159,8 @@ class _Mixing(RandomTransformer):
         array = as_batch(batch)
         if is_ragged(array):
             shapes = sorted({numpy.shape(example) for example in array})[:2]
+            if len(shapes) == 1:  # an object array of what might have been an array
+                return as_batch(list(array))
             raise ValueError(
                 f"{type(self).__name__} needs examples of equal shapes, but source {source_name!r} "
                 f"has {' and '.join(map(str, shapes))} in one batch; resize or crop them first"

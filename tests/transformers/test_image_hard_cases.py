@@ -123,3 +123,18 @@ def test_batches_of_other_kinds_of_arrays_are_what_their_images_are(name: str, v
     ((batch,),) = batches.get_epoch_iterator()
     for got, (expected,) in zip(batch, examples.get_epoch_iterator(), strict=True):
         numpy.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("step", [MixUp, CutMix])
+def test_images_of_one_size_are_mixed_wherever_they_come_from(step: Any) -> None:
+    images = numpy.random.default_rng(0).random((4, 3, 5, 6)).astype("f4")
+    objects = numpy.empty(4, dtype=object)
+    objects[:] = list(images)
+    mixed = []
+    for values in (images, objects, list(images)):
+        dataset = IndexableDataset({"x": values, "targets": numpy.arange(4)})
+        stream = step(DataStream(dataset, iteration_scheme=SequentialScheme(4, 4)), num_classes=4)
+        mixed.append(next(stream.get_epoch_iterator()))
+    for batch, labels in mixed[1:]:
+        numpy.testing.assert_array_equal(batch, mixed[0][0], strict=True)
+        numpy.testing.assert_array_equal(labels, mixed[0][1], strict=True)
