@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fuel.kernels.draws import integers, normals, uniforms
 from fuel.plan import Context
 from fuel.transformers._colors import channel_axis
-from fuel.transformers._random import RandomTransformer, each_example
+from fuel.transformers._random import RandomTransformer, each_example, is_hooked, treated
 from fuel.transformers._ranges import check_fill, check_number, check_range, filling
 
 __all__ = ["RandomErasing"]
@@ -127,20 +127,21 @@ class RandomErasing(RandomTransformer):
 
     def apply(self, data: Any, context: Context) -> Any:
         """Transform one item, with the draws that belong to its address."""
-        if self.produces_examples != self.data_stream.produces_examples:
-            return super().apply(data, context)  # which says what is wrong
+        if self.produces_examples != self.data_stream.produces_examples or is_hooked(self):
+            return super().apply(data, context)  # which says what is wrong, or asks the subclass
         method = self._example if self.produces_examples else self._batch
         return self._apply_sourcewise_transformation(
             data, lambda item, source: method(item, source, context)
         )
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
-        """Transform one source of an example as if it were the first of the first epoch."""
-        return self._example(source_example, source_name, Context(0))
+        """Transform one source of an example: of the one being treated, else as if the first."""
+        return self._example(source_example, source_name, treated(self) or Context(0))
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
-        """Transform one source of a batch as if it were the first of the first epoch."""
-        return self._batch(source_batch, source_name, Context(0, 0, len(source_batch)))
+        """Transform one source of a batch: of the one being treated, else as if the first."""
+        context = treated(self) or Context(0, 0, len(source_batch))
+        return self._batch(source_batch, source_name, context)
 
     def _example(self, example: Any, source_name: str, context: Context) -> Any:
         image = _copy(numpy.asarray(example))

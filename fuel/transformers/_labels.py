@@ -13,6 +13,7 @@ from fuel.config_parser import config
 from fuel.plan import Context
 from fuel.transformers._base import SourcewiseTransformer
 from fuel.transformers._checks import check_dtype, check_integer, kind_below, labels_below
+from fuel.transformers._random import is_hooked, treated, treating
 from fuel.transformers._stacking import as_batch, is_ragged
 
 __all__ = ["OneHot", "check_label_type", "one_hot"]
@@ -194,6 +195,9 @@ class OneHot(SourcewiseTransformer):
         """Transform one item; the context gives the ordinal of a label that is out of range."""
         if self.produces_examples != self.data_stream.produces_examples:
             return super().apply(data, context)  # which says what is wrong
+        if is_hooked(self):
+            with treating(self, context):
+                return super().apply(data, context)
         method = self._example if self.produces_examples else self._batch
         return self._apply_sourcewise_transformation(
             data, lambda item, source: method(item, source, context)
@@ -201,11 +205,12 @@ class OneHot(SourcewiseTransformer):
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
         """Transform one label."""
-        return self._example(source_example, source_name, Context(0))
+        return self._example(source_example, source_name, treated(self) or Context(0))
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
         """Transform the labels of a batch."""
-        return self._batch(source_batch, source_name, Context(0, 0, len(source_batch)))
+        context = treated(self) or Context(0, 0, len(source_batch))
+        return self._batch(source_batch, source_name, context)
 
     def _example(self, label: Any, source_name: str, context: Context) -> Any:
         return self._vectors(numpy.asarray(label)[None], source_name, context)[0]

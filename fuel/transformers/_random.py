@@ -8,7 +8,8 @@ subject), and how they are made (`fuel.kernels.draws`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -22,7 +23,7 @@ from fuel.transformers._stacking import object_array
 from fuel.typing import JSON
 from fuel.utils._overrides import overridden
 
-__all__ = ["RandomTransformer"]
+__all__ = ["RandomTransformer", "each_example", "is_hooked", "treated", "treating"]
 
 #: The methods that a user's subclass may override, as in any `SourcewiseTransformer`.
 _HOOKS = (
@@ -35,6 +36,48 @@ _HOOKS = (
 
 #: The step that is treating an item in this thread, and the item's context.
 _treated: ContextVar[tuple[Any, Context] | None] = ContextVar("_treated", default=None)
+
+
+def is_hooked(step: Any) -> bool:
+    """Tell whether a user's subclass overrides a method that is given no context.
+
+    Parameters
+    ----------
+    step : SourcewiseTransformer
+        The step.
+
+    Returns
+    -------
+    bool
+        True if its items have to go through the methods that may be overridden.
+
+    """
+    return overridden(step, *_HOOKS)
+
+
+@contextmanager
+def treating(step: Any, context: Context) -> Iterator[None]:
+    """Let the methods of a step that are given no context know it; see `treated`.
+
+    Parameters
+    ----------
+    step : SourcewiseTransformer
+        The step.
+    context : Context
+        That of the item that it treats meanwhile, in this thread.
+
+    """
+    token = _treated.set((step, context))
+    try:
+        yield
+    finally:
+        _treated.reset(token)
+
+
+def treated(step: Any) -> Context | None:
+    """Return the context of the item that this thread treats, None outside of `treating`."""
+    found = _treated.get()
+    return found[1] if found is not None and found[0] is step else None
 
 
 class RandomTransformer(SourcewiseTransformer):
@@ -71,13 +114,9 @@ class RandomTransformer(SourcewiseTransformer):
         """Transform one item, with the draws that belong to its address."""
         if self.produces_examples != self.data_stream.produces_examples:
             return super().apply(data, context)  # which says what is wrong
-        if overridden(self, *_HOOKS):
-            # The methods that a user's subclass may override know nothing of contexts.
-            token = _treated.set((self, context))
-            try:
+        if is_hooked(self):
+            with treating(self, context):
                 return super().apply(data, context)
-            finally:
-                _treated.reset(token)
         if self.produces_examples:
             bits = context.bits(self, self._draws)
             return self._apply_sourcewise_transformation(
@@ -95,19 +134,14 @@ class RandomTransformer(SourcewiseTransformer):
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
         """Transform one source of an example: of the one being treated, else as if the first."""
-        context = self._context() or Context(0)
+        context = treated(self) or Context(0)
         return self._one(source_example, source_name, context.bits(self, self._draws))
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
         """Transform one source of a batch: of the one being treated, else as if the first."""
         size = len(source_batch)
-        context = self._context() or Context(0, 0, size)
+        context = treated(self) or Context(0, 0, size)
         return self._many(source_batch, source_name, context.bits(self, self._draws, size))
-
-    def _context(self) -> Context | None:
-        """Return the context of the item that this thread treats, None outside of a pass."""
-        treated = _treated.get()
-        return treated[1] if treated is not None and treated[0] is self else None
 
     def _one(self, example: Any, source_name: str, bits: NDArray[numpy.uint64]) -> Any:
         """Transform one source of one example; `bits` has the shape ``(_draws,)``."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fuel.kernels.draws import integers, normals, uniforms
 from fuel.plan import Context
 from fuel.transformers._checks import check_integer
-from fuel.transformers._random import RandomTransformer
+from fuel.transformers._random import RandomTransformer, is_hooked, treated
 from fuel.transformers._ranges import check_fill, check_number, filling
 from fuel.transformers._stacking import object_array
 from fuel.transformers._time_axes import FREQUENCY, TIME, axis_of, check_axis
@@ -114,8 +114,8 @@ class AddNoise(RandomTransformer):
 
     def apply(self, data: Any, context: Context) -> Any:
         """Transform one item, with the draws that belong to its address."""
-        if self.produces_examples != self.data_stream.produces_examples:
-            return super().apply(data, context)  # which says what is wrong
+        if self.produces_examples != self.data_stream.produces_examples or is_hooked(self):
+            return super().apply(data, context)  # which says what is wrong, or asks the subclass
         sources, which = tuple(self.data_stream.sources), self.which_sources
         chosen = [i for i, name in enumerate(sources) if which is None or name in which]
         result = list(data)
@@ -134,12 +134,13 @@ class AddNoise(RandomTransformer):
         return tuple(result)
 
     def transform_source_example(self, source_example: Any, source_name: str) -> Any:
-        """Transform one source of an example as if it were the first of the first epoch."""
-        return self._example([numpy.asarray(source_example)], [source_name], Context(0))[0]
+        """Transform one source of an example: of the one being treated, else as if the first."""
+        context = treated(self) or Context(0)
+        return self._example([numpy.asarray(source_example)], [source_name], context)[0]
 
     def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
-        """Transform one source of a batch as if it were the first of the first epoch."""
-        context = Context(0, 0, len(source_batch))
+        """Transform one source of a batch: of the one being treated, else as if the first."""
+        context = treated(self) or Context(0, 0, len(source_batch))
         method = self._arrays if _is_array(source_batch) else self._ragged
         return method([source_batch], [source_name], context)[0]
 

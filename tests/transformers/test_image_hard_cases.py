@@ -22,6 +22,7 @@ from fuel.transformers.image import (
     CutMix,
     MixUp,
     Normalize,
+    OneHot,
     Pad,
     RandomErasing,
     RandomFixedSizeCrop,
@@ -29,6 +30,7 @@ from fuel.transformers.image import (
     Resize,
     Transpose,
 )
+from fuel.transformers.timeseries import AddNoise
 
 IMAGES = ("batch", "channel", "height", "width")
 
@@ -138,3 +140,53 @@ def test_images_of_one_size_are_mixed_wherever_they_come_from(step: Any) -> None
     for batch, labels in mixed[1:]:
         numpy.testing.assert_array_equal(batch, mixed[0][0], strict=True)
         numpy.testing.assert_array_equal(labels, mixed[0][1], strict=True)
+
+
+class Negative:
+    def transform_source_batch(self, source_batch: Any, source_name: str) -> Any:
+        return -super().transform_source_batch(source_batch, source_name)  # type: ignore[misc]
+
+    def transform_source_example(self, source_example: Any, source_name: str) -> Any:
+        return -super().transform_source_example(source_example, source_name)  # type: ignore[misc]
+
+
+class Erased(Negative, RandomErasing):
+    pass
+
+
+class Noisy(Negative, AddNoise):
+    pass
+
+
+class Encoded(Negative, OneHot):
+    pass
+
+
+@pytest.mark.parametrize("scheme", [SequentialScheme(8, 3), SequentialExampleScheme(8)])
+@pytest.mark.parametrize(
+    ("plain", "own", "source", "arguments"),
+    [
+        (RandomErasing, Erased, "x", {"seed": 3, "name": "step"}),
+        (AddNoise, Noisy, "x", {"seed": 3, "name": "step", "scale": 1.0}),
+        (OneHot, Encoded, "y", {"num_classes": 8}),
+    ],
+)
+def test_a_subclass_is_asked_and_its_base_draws_by_address(
+    plain: Any, own: Any, source: str, arguments: Any, scheme: Any
+) -> None:
+    images = numpy.random.default_rng(0).random((8, 3, 5, 6))
+    dataset = IndexableDataset({"x": images, "y": numpy.arange(8)})
+    items = []
+    for kind in (plain, own):
+        stream = DataStream(dataset, iteration_scheme=scheme)
+        items.append(list(kind(stream, which_sources=(source,), **arguments)))
+    column = ("x", "y").index(source)
+    for wanted, got in zip(*items, strict=True):
+        numpy.testing.assert_array_equal(got[column], -wanted[column])
+
+
+def test_a_subclass_is_told_the_ordinal_of_a_wrong_label() -> None:
+    dataset = IndexableDataset({"y": numpy.array([0, 1, 0, 7])})
+    stream = Encoded(DataStream(dataset, iteration_scheme=SequentialScheme(4, 2)), num_classes=2)
+    with pytest.raises(ValueError, match="label 7 of source 'y', ordinal 3,"):
+        list(stream)
