@@ -45,8 +45,9 @@ class IndexableDataset(Dataset):
     Notes
     -----
     Every source can be read as an attribute: ``dataset.features`` is the container itself, from
-    `start` to `stop`. `get_data` hands out arrays that share no memory with it. Reading is safe
-    from several threads if reading the containers is.
+    `start` to `stop`. `get_data` hands out arrays and lists that share nothing with it, so that a
+    sentence may be changed in place; other objects (a dict, an image) are handed out as they are.
+    Reading is safe from several threads if reading the containers is.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 
 from fuel.datasets._dataset import Dataset
-from fuel.datasets._requests import own
 from fuel.datasets._specs import spec_of
 from fuel.typing import Request, Sources, Spec
+from fuel.utils._owning import own
 
 __all__ = ["IterableDataset"]
 

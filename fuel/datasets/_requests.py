@@ -15,8 +15,9 @@ import numpy
 from fuel.exceptions import RequestError
 from fuel.kernels.gather import gather
 from fuel.kernels.objects import take as take_objects
+from fuel.utils._owning import own, own_array
 
-__all__ = ["Rows", "Window", "merge", "normalise", "own", "take", "take_vector"]
+__all__ = ["Rows", "Window", "merge", "normalise", "take", "take_vector"]
 
 #: A request in its final form: one index, an ascending slice with numeric parts, or an array of
 #: indices; everything in it is known to exist.
@@ -29,8 +30,6 @@ _LISTS = (list, tuple, range)
 _SCALAR_BOOLS = (bool, numpy.bool_)
 #: What a kernel can read.
 _TABLES = (numpy.ndarray, numpy.memmap)
-#: numpy.void is one element of a structured array, and a window on it.
-_WINDOWS = (numpy.ndarray, numpy.void)
 _LEGAL = (
     "use an index, a slice, or a list or one-dimensional array of indices (or of one bool per "
     "example)"
@@ -216,43 +215,6 @@ def merge(part: Any, rows: Rows) -> Rows:
     return chosen
 
 
-def own(value: Any) -> Any:
-    """Return an item that shares no memory with the container it was taken from.
-
-    Parameters
-    ----------
-    value : object
-        An item of a container.
-
-    Returns
-    -------
-    object
-        A copy of an array; anything else as it is.
-
-    """
-    if isinstance(value, _WINDOWS):
-        return _own_array(value.copy())
-    return value
-
-
-def _own_array(fresh: Any) -> Any:
-    """Finish an array that already has memory of its own."""
-    if isinstance(fresh, numpy.memmap):
-        # Not mapped any more: the subclass only remembers where its data came from.
-        fresh = fresh.view(numpy.ndarray)
-    if isinstance(fresh, numpy.ndarray) and fresh.dtype.kind == "O":
-        if fresh.ndim == 1:  # the usual case, in a loop that is quick
-            for index, item in enumerate(fresh.tolist()):
-                if isinstance(item, numpy.ndarray):
-                    fresh[index] = item.copy()
-            return fresh
-        for position in numpy.ndindex(fresh.shape):
-            item = fresh[position]
-            if isinstance(item, numpy.ndarray):
-                fresh[position] = item.copy()
-    return fresh
-
-
 def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = False) -> Any:
     """Take rows named by a vector of indices out of something that is in memory.
 
@@ -285,7 +247,7 @@ def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = Fa
         items = take_objects(container, rows)
         if borrow:
             return items
-        items = [item.copy() if isinstance(item, _WINDOWS) else item for item in items]
+        items = list(map(own, items))
         return items if type(container) is list else numpy.fromiter(items, object, len(items))
     if len(rows) and int(rows.view(numpy.uint64).max()) >= len(container):
         raise RequestError(f"the rows go from 0 to {len(container) - 1}, got {rows!r:.80}")
@@ -316,7 +278,7 @@ def take(container: Any, rows: Rows) -> Any:
         taken = container[rows]
         # Picking by an index array has copied already; a slice or a single row is a window.
         if isinstance(rows, numpy.ndarray):
-            return _own_array(taken)
+            return own_array(taken)
         return own(taken)
     if isinstance(rows, int):
         return own(container[rows])

@@ -16,7 +16,7 @@ from fuel.schemes._base import is_custom
 from fuel.transformers._base import Transformer, _count
 from fuel.transformers._checks import labels_below, need_batches, need_examples
 from fuel.transformers._holding import Below, RequestCursor, check_request, told
-from fuel.transformers._stacking import stack
+from fuel.transformers._stacking import stack, stack_own
 from fuel.transformers._totals import batch_totals
 from fuel.typing import JSON
 
@@ -206,12 +206,7 @@ class _BatchCursor(RequestCursor):
         items = list(column)
         if self.borrow and uniform(items) is False:
             return items  # whoever borrows them goes over them one by one
-        batch = stack(items)
-        if batch.dtype == object and not self.borrow:
-            for index, item in enumerate(items):
-                if isinstance(item, numpy.ndarray):
-                    batch[index] = item.copy()
-        return batch
+        return stack_own(items, self.borrow)
 
     def tell_held(self) -> JSON:
         """Describe the place of the first example not delivered, and how many were fetched."""

@@ -1,8 +1,8 @@
 """The passes of `BucketByLength`: over open buckets, and over sorted pools.
 
-What a step is given and checks is in `fuel.transformers._bucketing`. Where the stream below can hand
-over many examples at once, they are measured and put into order at once as well; the batches, the
-addresses and the states are those that come of fetching them one by one.
+What a step is given and checks is in `fuel.transformers._bucketing`. Where the stream below can
+hand over many examples at once, they are measured and ordered at once as well; the batches,
+the addresses and the states are those that come of fetching them one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fuel.kernels.gather import gather
 from fuel.plan import Context, Cursor
 from fuel.transformers._fetched import Fetched, numbered, owned
 from fuel.transformers._holding import Below
-from fuel.transformers._stacking import stack
+from fuel.transformers._stacking import stack_own
 from fuel.typing import JSON
 from fuel.utils._overrides import overridden
 
@@ -156,7 +156,7 @@ class BucketCursor(Cursor):
         fetched, numbers = self.fetched, self.buckets[bucket]
         held = fetched.held
         columns = zip(*[held[number] for number in numbers], strict=False)
-        batch = tuple([_stacked(column, self.borrow) for column in columns])
+        batch = tuple([stack_own(column, self.borrow) for column in columns])
         self.context = fetched.gathered(numbers)
         fetched.let_go(numbers)
         self.buckets[bucket], self.longest[bucket] = [], 0
@@ -226,7 +226,7 @@ class PoolCursor(Cursor):
             self.context = Context(self.epoch, int(ordinals[0]), None, draws, ordinals=ordinals)
         else:
             sources = zip(*[self.examples[index] for index in indices], strict=False)
-            batch = tuple([_stacked(source, self.borrow) for source in sources])
+            batch = tuple([stack_own(source, self.borrow) for source in sources])
             self.context = Context.gather([self.contexts[index] for index in indices])
         self.batches.pop()
         self.delivered += 1
@@ -473,7 +473,7 @@ class _Pool:
         batch = []
         for column in self.columns():
             if type(column) is not numpy.ndarray:
-                batch.append(_stacked([column[index] for index in indices], borrow))
+                batch.append(stack_own([column[index] for index in indices], borrow))
             elif column.dtype.kind in "biufc" and column.flags.c_contiguous:
                 batch.append(gather(column, numpy.array(indices, dtype=numpy.int64)))
             else:
@@ -489,23 +489,10 @@ class _Pool:
 
 
 def _lengths(step: BucketByLength, columns: list[Any]) -> Any:
-    """Return the lengths of examples fetched at once; None where each is to be measured by itself.
-
-    So it is with users' functions, and with whatever is an error.
-    """
+    """Return the lengths of examples fetched at once; None for users' functions and errors."""
     if callable(step.length) or overridden(step, "_measure"):
         return None
     lengths = objects.lengths(columns[step._measured])
     if lengths is None or step.max_tokens is None or step.too_long != "error":
         return lengths
     return None if lengths.max(initial=0) > step.max_tokens else lengths
-
-
-def _stacked(items: Any, borrow: bool) -> Any:
-    """Return what `stack` makes of the examples of a source, in memory of its own."""
-    batch = stack(items)
-    if batch.dtype == object and not borrow:
-        for index, item in enumerate(items):
-            if isinstance(item, numpy.ndarray):
-                batch[index] = item.copy()
-    return batch

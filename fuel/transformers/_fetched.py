@@ -18,6 +18,7 @@ from fuel.transformers._batching import _UnpackCursor
 from fuel.transformers._holding import Below, RequestCursor
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours
+from fuel.utils._owning import own
 
 __all__ = ["Fetched", "numbered", "owned"]
 
@@ -298,7 +299,7 @@ class Fetched:
             first = self.count - self.index
             for number, data in self.held.items():
                 if number >= first:
-                    self.held[number] = tuple([_owned(item) for item in data])
+                    self.held[number] = tuple(map(own, data))
             self._rows = False
         self.ahead, self.index = [], 0
 
@@ -342,16 +343,12 @@ def owned(column: Any) -> Any:
     Returns
     -------
     numpy.ndarray or list
-        The same; arrays in a list are copied.
+        The same; arrays and lists in a list are copied.
 
     """
     if type(column) is numpy.ndarray:
         return column
-    return [_owned(item) for item in column]
-
-
-def _owned(item: Any) -> Any:
-    return item.copy() if isinstance(item, numpy.ndarray) else item
+    return list(map(own, column))
 
 
 def _gap(cursor: Any) -> int | None:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from fuel.kernels import packing
 from fuel.plan import Cursor
 from fuel.transformers._base import Transformer
 from fuel.transformers._checks import check_integer, labels_below, need_examples, sources_below
 from fuel.transformers._packed_rows import ConcatenateCursor, FirstFitCursor
+from fuel.utils._owning import own_array
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -230,38 +232,18 @@ class Pack(Transformer):
         for number, source in enumerate(self.data_stream.sources):
             parts = [(one[number], start, stop) for one, start, stop in pieces]
             row.append(self._column(source, parts))
-        counts = numpy.array([stop - start for _, start, stop in pieces], dtype=numpy.int32)
-        ends = counts.cumsum(dtype=numpy.int32)
-        total = int(ends[-1])
-        segments = numpy.zeros(self.length, dtype=numpy.int32)
-        positions = numpy.zeros(self.length, dtype=numpy.int32)
-        numbers = numpy.arange(1, len(counts) + 1, dtype=numpy.int32)
-        segments[:total] = numbers.repeat(counts)
-        steps = numpy.arange(total, dtype=numpy.int32)
-        numpy.subtract(steps, (ends - counts).repeat(counts), out=positions[:total])
-        return (*row, segments, positions)
+        return (*row, *packing.runs([stop - start for _, start, stop in pieces], self.length))
 
     def _column(self, source: str, pieces: list[tuple[Any, int, int]]) -> Any:
         """Return a source of a row."""
-        first = pieces[0][0]
-        dtype, axes = first.dtype, first.ndim
         parts = []
         for array, start, stop in pieces:
             length = len(array)
-            if array.dtype is not dtype or array.ndim != axes or stop > length or not array.size:
+            if stop > length:  # a separator is not in the arrays
                 return self._any_column(source, pieces)
             parts.append(array if stop - start == length else array[start:stop])
-        if axes > 1 and len({array.shape[1:] for array in parts}) > 1:
-            return self._any_column(source, pieces)
-        fill = self._fill(source, dtype)
-        if fill is None:
-            return self._any_column(source, pieces)
-        column = numpy.empty((self.length, *first.shape[1:]), dtype=dtype)
-        end = sum(map(len, parts))
-        numpy.concatenate(parts, out=column[:end])
-        if end < self.length:
-            column[end:] = fill
-        return column
+        column = packing.row(parts, self.length, functools.partial(self._fill, source))
+        return self._any_column(source, pieces) if column is None else column
 
     def _fill(self, source: str, dtype: Any) -> Any:
         """Return what pads rows of numbers of one type; None where that has to be looked at."""

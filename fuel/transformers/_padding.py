@@ -12,6 +12,7 @@ from fuel.config_parser import config
 from fuel.kernels import ragged
 from fuel.transformers._base import Transformer
 from fuel.transformers._checks import check_dtype, check_integer, check_which, need_batches
+from fuel.utils._owning import own_array
 
 __all__ = ["Padding"]
 
@@ -165,6 +166,8 @@ class Padding(Transformer):
                 f"Padding cannot make an array of source {source!r}: {error} (or leave the source "
                 "out of `mask_sources`)"
             ) from error
+        # Sequences of objects may hold arrays of the data set.
+        array = own_array(array)
         return [array, mask] if self.with_mask else [array]
 
     def _width(self, longest: int) -> int:

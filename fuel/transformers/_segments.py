@@ -22,6 +22,7 @@ from fuel.transformers._checks import (
 from fuel.transformers._holding import Below
 from fuel.transformers._stacking import as_batch, is_ragged
 from fuel.typing import JSON
+from fuel.utils._owning import own
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -199,7 +200,7 @@ class Segments(Transformer):
         for source, (data, axis) in zip(names, parts, strict=False):
             if axis is None:
                 # A copy: changing one chunk must not change the next.
-                chunk.append(data.copy() if isinstance(data, (numpy.ndarray, list)) else data)
+                chunk.append(own(data))
                 continue
             size = data.shape[0 if axis else 1]
             steps = data[(slice(None),) * axis + (slice(start, start + self.length),)]

@@ -24,6 +24,7 @@ from fuel.transformers._holding import Below
 from fuel.transformers._ranges import check_fill, filling
 from fuel.transformers._time_axes import TIME, axis_of, check_axis
 from fuel.typing import JSON
+from fuel.utils._owning import own
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -180,8 +181,10 @@ class SlidingWindows(Transformer):
 
     def _window(self, example: Any, index: int) -> tuple[Any, ...]:
         """Return one window of an example."""
-        result = list(example)
-        for place, source in self._chosen():
+        # Copies: changing what goes with one window must not change what goes with the next.
+        chosen = dict(self._chosen())
+        result = [item if place in chosen else own(item) for place, item in enumerate(example)]
+        for place, source in chosen.items():
             result[place] = self._cut(example[place], index * self.step, source)
         return tuple(result)
 
@@ -197,7 +200,7 @@ class SlidingWindows(Transformer):
         part = array[(slice(None),) * axis + (slice(start, start + self.length),)]
         missing = self.length - part.shape[axis]
         if self.partial != "pad" or not missing:
-            return part.copy()
+            return own(part)
         shape = list(part.shape)
         shape[axis] = missing
         value = filling("SlidingWindows", "value", self.value, part.dtype, source)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy
 
 from fuel.kernels import ragged
+from fuel.utils._owning import own
 
-__all__ = ["as_batch", "is_ragged", "object_array", "stack"]
+__all__ = ["as_batch", "is_ragged", "object_array", "stack", "stack_own"]
 
 
 def object_array(items: Sequence[Any]) -> Any:
@@ -74,6 +75,31 @@ def stack(items: Sequence[Any]) -> Any:
         if any(isinstance(item, type(zero)) and item.endswith(zero) for item in items):
             return object_array(items)
     return array
+
+
+def stack_own(items: Sequence[Any], borrow: bool = False) -> Any:
+    """Return examples as one array that shares nothing with them.
+
+    Parameters
+    ----------
+    items : sequence
+        The data of one source, example by example, as a data set holds it.
+    borrow : bool, optional
+        Whether whoever asked only reads what it gets: then an object array may hold them as they
+        are.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, ...)
+        What `stack` makes of them.
+
+    """
+    batch = stack(items)
+    if batch.dtype == object and not borrow:
+        for index, item in enumerate(items):
+            if isinstance(item, (numpy.ndarray, list)):
+                batch[index] = own(item)
+    return batch
 
 
 def as_batch(batch: Any) -> Any:

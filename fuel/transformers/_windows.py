@@ -25,6 +25,7 @@ from fuel.transformers._checks import (
 from fuel.transformers._holding import Below
 from fuel.typing import JSON
 from fuel.utils._overrides import overridden
+from fuel.utils._owning import own
 
 if TYPE_CHECKING:
     from fuel.plan import Start
@@ -218,7 +219,7 @@ class Window(Transformer):
 def _cut(sequence: Any, start: int, stop: int) -> Any:
     part = sequence[start:stop]
     # Neighbouring windows overlap: changing one must not change the next.
-    return part.copy() if isinstance(part, numpy.ndarray) else part
+    return own(part)
 
 
 class _WindowCursor(Cursor):

@@ -12,7 +12,7 @@ import pytest
 from fuel.datasets import IndexableDataset
 from fuel.schemes import ConstantScheme, SequentialExampleScheme
 from fuel.streams import DataStream
-from fuel.transformers import Batch, Padding
+from fuel.transformers import Batch, Padding, Unpack
 from fuel.transformers.image import MixUp, OneHot
 from fuel.transformers.sequences import BucketByLength, NGrams, Pack, Segments, Window
 from fuel.transformers.text import Tokens, Vocabulary
@@ -181,3 +181,103 @@ def test_arguments_of_tokens_are_checked_at_once():
         Tokens(examples(["a"]), VOCABULARY, begin=["a"])
     with pytest.raises(TypeError, match="`preprocess` of Tokens must be a function from a str"):
         Tokens(examples(["a"]), VOCABULARY, preprocess="lower")
+
+
+# -- what is handed out belongs to who gets it ----------------------------------------------------
+
+
+def inside(item):
+    """Yield all arrays and lists in an item."""
+    if isinstance(item, (numpy.ndarray, list, tuple)):
+        if not isinstance(item, tuple):
+            yield item
+        if not isinstance(item, numpy.ndarray) or item.dtype == object:
+            for part in item:
+                yield from inside(part)
+
+
+def scribble(item):
+    for part in list(inside(item)):
+        if isinstance(part, list):
+            part[:] = ["scribbled"] * len(part)
+        else:
+            part[...] = None if part.dtype == object else 77
+
+
+def objects(*items):
+    return numpy.fromiter(items, object, len(items))
+
+
+KINDS = {
+    "arrays": lambda: [numpy.arange(i + 2) for i in range(6)],
+    "equal arrays": lambda: [numpy.arange(3) for _ in range(6)],
+    "lists": lambda: [list(range(i + 2)) for i in range(6)],
+    "lists of lists": lambda: [[[1, 2], [3, 4]] * (i + 1) for i in range(6)],
+    "lists of arrays": lambda: [[numpy.arange(2), numpy.arange(2)] * (i + 1) for i in range(6)],
+    "arrays of arrays": lambda: [objects(*[numpy.arange(3)] * (i + 2)) for i in range(6)],
+    "arrays of lists": lambda: [objects(*[[1, 2]] * (i + 2)) for i in range(6)],
+    "an array of arrays": lambda: objects(*[numpy.arange(i + 2) for i in range(6)]),
+    "an array of lists": lambda: objects(*[list(range(i + 2)) for i in range(6)]),
+}
+STEPS = {
+    "examples": lambda stream: stream,
+    "Batch": lambda stream: Batch(stream, ConstantScheme(3)),
+    "Unpack": lambda stream: Unpack(Batch(stream, ConstantScheme(3))),
+    "Padding": lambda stream: Padding(Batch(stream, ConstantScheme(3))),
+    "Padding nothing": lambda stream: Padding(Batch(stream, ConstantScheme(3)), mask_sources=()),
+    "BucketByLength": lambda stream: BucketByLength(stream, 2, boundaries=(3,)),
+    "pools": lambda stream: BucketByLength(stream, 2, pool=2),
+    "Pack": lambda stream: Pack(stream, 30),
+    "Pack parts": lambda stream: Pack(stream, 2, too_long="split"),
+    "Pack end to end": lambda stream: Pack(stream, 3, how="concatenate"),
+    "Segments": lambda stream: Segments(Padding(Batch(stream, ConstantScheme(3))), 2),
+    "Window": lambda stream: Window(0, 2, 2, True, stream),
+    "windows of batches": lambda stream: Window(0, 2, 2, True, Batch(stream, ConstantScheme(3))),
+    "SlidingWindows": lambda stream: SlidingWindows(stream, 2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", STEPS)
+def test_nothing_handed_out_is_anybody_elses(name, kind):
+    untouched = KINDS[kind]()
+    data = KINDS[kind]()
+
+    def step():
+        scheme = SequentialExampleScheme([0, 3, 3, 5, 1, 2])
+        return STEPS[name](DataStream(IndexableDataset({"x": data}), iteration_scheme=scheme))
+
+    expected = [repr(item) for item in step()]
+    found = []
+    stream = step()
+    iterator = stream.get_epoch_iterator()
+    for item in iterator:
+        found.append(repr(item))
+        scribble(item)
+    assert found == expected
+    assert repr(data) == repr(untouched)
+    if hasattr(stream, "data_stream"):
+        iterator = stream.get_epoch_iterator()
+        scribble(next(stream.child_epoch_iterator))
+        scribble(next(iterator))
+        assert repr(data) == repr(untouched)
+
+
+def test_what_goes_with_every_window_is_copied():
+    labels = [numpy.array([1, 2]), numpy.array([3, 4])]
+    sounds = examples([numpy.arange(4), numpy.arange(3)], y=labels)
+    found = []
+    for _, label in SlidingWindows(sounds, 2, which_sources=("x",)):
+        found.append(label.tolist())
+        label[:] = 77
+    assert found == [[1, 2]] * 3 + [[3, 4]] * 2
+
+
+def test_what_goes_with_every_chunk_is_copied():
+    labels = [numpy.array([1]), numpy.array([3, 4])]
+    padded = Padding(batches([[1, 2, 3], [4]], y=labels), mask_sources=("x",))
+    found = []
+    for _, _, label, _ in Segments(padded, 1, which_sources=("x", "x_mask")):
+        found.append([one.tolist() for one in label])
+        scribble(label)
+    assert found == [[[1], [3, 4]]] * 3
