@@ -16,7 +16,8 @@ compiled form against it, and it does the work where the compiled form is missin
                      ``_status`` are what their doors have in common
 ``ragged``           sequences of unequal lengths into a rectangle, and back (``_fill``: padding)
 ``windows``          all windows over many sequences (``_rows``: shared with ``ragged``)
-``objects``          objects out of a list
+``packing``          several sequences in a row
+``objects``          objects out of a list, and how long they are
 ``permutation``      the index at any place of a shuffled order
 ``draws``            random bits and numbers by address
 ``jpeg``             encoded images (``_jpeg_backends``, ``_jpeg_batch``, ``_jpeg_pillow``)

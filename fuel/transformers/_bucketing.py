@@ -218,12 +218,20 @@ class BucketByLength(Transformer):
 
     def _cut(self, lengths: list[int]) -> list[list[int]]:
         """Return which examples of a pool make up which batch, from short to long."""
-        batches: list[list[int]] = []
-        for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-            if not batches or not self._fits(len(batches[-1]) + 1, lengths[index]):
-                batches.append([])
-            batches[-1].append(index)
-        return batches
+        order = numpy.argsort(numpy.array(lengths, dtype=numpy.int64), kind="stable").tolist()
+        ends = []
+        if self.max_tokens is None:
+            ends = list(range(self.batch_size, len(order), self.batch_size))
+        else:
+            most = len(order) if self.batch_size is None else self.batch_size
+            size, limit = 0, self.max_tokens
+            for place, index in enumerate(order):
+                size += 1
+                # As `_fits` has it: this one is the longest so far.
+                if size > 1 and (size > most or size * (lengths[index] or 1) > limit):
+                    ends.append(place)
+                    size = 1
+        return [order[start:end] for start, end in pairwise([0, *ends, len(order)]) if end > start]
 
     # -- what it offers to the plan -------------------------------------------------------------
 

@@ -28,23 +28,6 @@ __all__ = ["ConcatenateCursor", "FirstFitCursor", "Piece"]
 Piece = tuple[int, int, int]
 
 
-class _Row:
-    """An open row: its pieces, and for how many more tokens there is room."""
-
-    __slots__ = ("pieces", "room")
-
-    def __init__(self, room: int) -> None:
-        self.pieces: list[Piece] = []
-        self.room = room
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        # Written out for pickle's protocols 0 and 1, which know nothing of slots.
-        return self.pieces, self.room
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.pieces, self.room = state
-
-
 class _PackCursor(Cursor):
     """What both passes of a `Pack` share: the sequences held, and rows made of them.
 
@@ -111,8 +94,10 @@ class FirstFitCursor(_PackCursor):
 
     Attributes
     ----------
-    rows : list of _Row
-        The open rows, the one opened first first.
+    rows : list of list of Piece
+        What is in the open rows, the one opened first first.
+    rooms : list of int
+        For how many more tokens there is room in each.
     waiting : int or None
         The number of the sequence taken last, while it or a part of it is in no row.
     used : int
@@ -127,7 +112,8 @@ class FirstFitCursor(_PackCursor):
     """
 
     def _empty(self) -> None:
-        self.rows: list[_Row] = []
+        self.rows: list[list[Piece]] = []
+        self.rooms: list[int] = []
         self.waiting: int | None = None
         self.used = 0
         self.lengths = []
@@ -136,9 +122,8 @@ class FirstFitCursor(_PackCursor):
         """Return the next row that is full, or has to make way, or at the end is left."""
         step = self.step
         while True:
-            for row in self.rows:
-                if not row.room:
-                    return self._close(row)
+            if 0 in self.rooms:
+                return self._close(self.rooms.index(0))
             if self.waiting is None:
                 self._look_ahead()
                 if self.lengths and self._fill():
@@ -149,7 +134,7 @@ class FirstFitCursor(_PackCursor):
                     except StopIteration:
                         if not self.rows:
                             raise
-                        return self._close(self.rows[0])
+                        return self._close(0)
             number = self.waiting
             total = len(self._arrays(number)[0])
             step._check_length(total)
@@ -161,7 +146,7 @@ class FirstFitCursor(_PackCursor):
                 self.fetched.let_go([number])
             elif not self._place((number, self.used, total)):
                 # The fullest: closing the oldest leaves a third more of the rows empty.
-                return self._close(min(self.rows, key=lambda row: row.room))
+                return self._close(self.rooms.index(min(self.rooms)))
             self.waiting = None
 
     def _fill(self) -> bool:
@@ -175,7 +160,7 @@ class FirstFitCursor(_PackCursor):
             Whether any were placed.
 
         """
-        fetched, rows, lengths = self.fetched, self.rows, self.lengths
+        fetched, rows, rooms, lengths = self.fetched, self.rows, self.rooms, self.lengths
         length, most = self.step.length, self.step.open_rows or 1
         start, stop, offset = fetched.index, len(lengths), fetched.count - fetched.index
         index, empty = start, []
@@ -187,18 +172,19 @@ class FirstFitCursor(_PackCursor):
                 empty.append(offset + index)
                 index += 1
                 continue
-            for row in rows:
-                if row.room >= size:
+            for place, room in enumerate(rooms):  # noqa: B007
+                if room >= size:
                     break
             else:
-                if len(rows) >= most:
+                place, room = len(rows), length
+                if place >= most:
                     break
-                row = _Row(length)
-                rows.append(row)
-            row.pieces.append((offset + index, 0, size))
-            row.room -= size
+                rows.append([])
+                rooms.append(length)
+            rows[place].append((offset + index, 0, size))
+            rooms[place] = room - size
             index += 1
-            if not row.room:
+            if room == size:
                 break
         if index == start:
             return False
@@ -210,16 +196,17 @@ class FirstFitCursor(_PackCursor):
         """Put a piece into a row; tell whether there was one."""
         _, start, stop = piece
         size = stop - start
-        for row in self.rows:
-            if row.room >= size:
+        for place, room in enumerate(self.rooms):  # noqa: B007
+            if room >= size:
                 break
         else:
-            if len(self.rows) >= (self.step.open_rows or 1):
+            place = len(self.rows)
+            if place >= (self.step.open_rows or 1):
                 return False
-            row = _Row(self.step.length)
-            self.rows.append(row)
-        row.pieces.append(piece)
-        row.room -= size
+            self.rows.append([])
+            self.rooms.append(self.step.length)
+        self.rows[place].append(piece)
+        self.rooms[place] -= size
         return True
 
     def _deliver_part(self, number: int, total: int) -> Any:
@@ -231,10 +218,11 @@ class FirstFitCursor(_PackCursor):
             self.waiting = None
         return row
 
-    def _close(self, row: _Row) -> Any:
-        item = self._finish(row.pieces)
-        self.fetched.let_go([number for number, _, _ in row.pieces])
-        self.rows.remove(row)
+    def _close(self, place: int) -> Any:
+        pieces = self.rows[place]
+        item = self._finish(pieces)
+        self.fetched.let_go([number for number, _, _ in pieces])
+        del self.rows[place], self.rooms[place]
         return item
 
     def tell(self) -> JSON:
@@ -365,4 +353,4 @@ class ConcatenateCursor(_PackCursor):
 def _all_arrays(column: list[Any]) -> bool:
     """Tell whether all are plain arrays that hold numbers or texts, and no objects."""
     ndarray = numpy.ndarray
-    return all([type(one) is ndarray and not one.dtype.hasobject for one in column])
+    return all(type(one) is ndarray and not one.dtype.hasobject for one in column)

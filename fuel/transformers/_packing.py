@@ -290,7 +290,8 @@ class Pack(Transformer):
                 column[begin : begin + len(part)] = part
             if len(part) < stop - start:
                 column[end - 1] = separator  # it stands one behind the last token
-        return column
+        # Arrays and lists inside an array of objects are still those of the examples.
+        return own_array(column)
 
     # -- what it offers to the plan -------------------------------------------------------------
 
