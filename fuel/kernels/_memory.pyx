@@ -2,6 +2,7 @@
 
 cimport cython
 cimport numpy as cnp
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport Py_INCREF
 
 cnp.import_array()
@@ -56,6 +57,14 @@ cdef class Block:
     def __dealloc__(self):
         if self.block != NULL:
             fuel_give(self.block)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        # NumPy asks for it to learn whether an array may be made writable again.
+        if self.block == NULL:
+            raise BufferError("there is no memory behind this; arrays come from empty()")
+        PyBuffer_FillInfo(
+            buffer, self, fuel_data(self.block), <Py_ssize_t>self.block.capacity, 0, flags
+        )
 
 
 cdef inline size_t count_bytes(tuple shape, size_t itemsize, cnp.npy_intp* dims) except? 0:

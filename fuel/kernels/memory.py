@@ -98,6 +98,10 @@ def empty(shape: SupportsIndex | Sequence[SupportsIndex], dtype: DTypeLike = flo
     except TypeError:
         _lengths(shape)  # which says what is wrong with it
         raise
+    except OverflowError:
+        raise ValueError(
+            f"an array of shape {shape} is larger than memory can be addressed; ask for less"
+        ) from None
     return array
 
 
@@ -162,7 +166,7 @@ def trim() -> int:
 def _lengths(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple, or say what is wrong with it."""
     try:
-        if hasattr(shape, "__index__"):
+        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
             return (operator.index(shape),)
         return tuple(operator.index(length) for length in shape)
     except TypeError:

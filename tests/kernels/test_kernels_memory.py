@@ -204,6 +204,27 @@ def test_arrays_pickle_copy_and_pass_through_dlpack():
     assert shared.tolist() == numpy.arange(12.0).reshape(3, 4).tolist()
 
 
+def test_arrays_and_views_may_be_frozen_for_a_while():
+    array = memory.empty((4, 5), "f4")
+    view = array[1:]
+    for frozen in (array, view):
+        frozen.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            frozen[0] = 1
+        frozen.flags.writeable = True
+        frozen[...] = 2
+    del array, frozen
+    owner, value = memoryview(view.base), view.copy()
+    del view
+    memory.empty((4, 5), "f4")[...] = 3
+    assert value.tobytes() in bytes(owner)  # the memory lasts as long as who looks at it
+
+
+@pytest.mark.parametrize("shape", [numpy.array([2, 3]), (numpy.int8(2), 3), [2, numpy.uint64(3)]])
+def test_lengths_may_be_numpys(shape):
+    assert memory.empty(shape).shape == (2, 3)
+
+
 def test_structured_types_and_subarrays_work():
     array = memory.empty(4, [("a", "u1"), ("b", "f8", (2,))])
     array["b"] = 1.5
@@ -272,7 +293,7 @@ def test_shapes_that_cannot_be_are_refused(allocate):
     byte, double = numpy.dtype("u1"), numpy.dtype("f8")
     with pytest.raises(ValueError, match=r"no negative lengths, got \(2, -1\)"):
         allocate((2, -1), byte)
-    for shape in ((sys.maxsize, 2), (2**32, 2**32, 2**32)):
+    for shape in ((sys.maxsize, 2), (2**32, 2**32, 2**32), (2**63,), (2**70, 2)):
         with pytest.raises(ValueError, match="larger than memory can be addressed"):
             allocate(shape, double)
     with pytest.raises(MemoryError):
