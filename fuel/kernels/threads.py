@@ -132,8 +132,7 @@ def run(
     if helpers < 1 or getattr(_local, "busy", False):
         return [function(*job) for job in jobs]
     calls = _Calls(function, jobs)
-    _pool.start(calls, helpers)
-    return calls.take_part()
+    return calls.take_part(helpers)
 
 
 class _Calls:
@@ -149,9 +148,10 @@ class _Calls:
         self._failure: tuple[int, BaseException] | None = None
         self._changed = threading.Condition(threading.Lock())
 
-    def take_part(self) -> list[Any]:
+    def take_part(self, helpers: int) -> list[Any]:
         """Work in the calling thread until nothing is left, and collect what came of it."""
         try:
+            _pool.start(self, helpers)  # if this is interrupted, nobody may go on alone
             self._work()
             self._close()
         except BaseException:

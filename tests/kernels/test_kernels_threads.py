@@ -172,6 +172,21 @@ def test_ctrl_c_ends_the_call_when_what_began_is_done():
     assert threads.run(pow, [(2, 2)] * 8) == [4] * 8
 
 
+def test_nobody_goes_on_where_the_caller_was_interrupted(monkeypatch):
+    asked, begin = [], threads._pool.start
+
+    def interrupted(calls, helpers):
+        begin(calls, helpers)
+        asked.append(calls)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads._pool, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(pow, [(2, 2)] * 1000, 3)
+    (calls,) = asked
+    assert calls._closed and not calls._helping
+
+
 def test_a_program_with_the_pool_ends(fresh_python):
     printed = fresh_python(
         "from fuel.kernels import threads; print(threads.run(pow, [(2, 2)] * 8, 4))",
