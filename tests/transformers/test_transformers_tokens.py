@@ -311,7 +311,12 @@ def test_it_pickles_and_shows_what_it_does():
         ((PLAIN,), {"dtype": "x"}, TypeError, "`dtype` of Tokens must be a data type"),
         (({"a": 300},), {"dtype": "u1"}, ValueError, "hold the numbers 300 to 300, got uint8"),
         (({"a": -1},), {"dtype": "u1"}, ValueError, "hold the numbers -1 to -1"),
-        ((PLAIN,), {"preprocess": 7}, TypeError, "`preprocess` of Tokens must be a function .*got 7"),
+        (
+            (PLAIN,),
+            {"preprocess": 7},
+            TypeError,
+            "`preprocess` of Tokens must be a function .*got 7",
+        ),
     ],
 )
 def test_what_is_not_possible_is_refused_at_once(arguments, options, error, message):
