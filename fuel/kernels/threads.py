@@ -150,12 +150,16 @@ class _Calls:
 
     def take_part(self, helpers: int) -> list[Any]:
         """Work in the calling thread until nothing is left, and collect what came of it."""
+        interrupted = False
         try:
             _pool.start(self, helpers)  # if this is interrupted, nobody may go on alone
             self._work()
+            found = self._failure
+            interrupted = found is not None and isinstance(found[1], KeyboardInterrupt)
             self._close()
         except BaseException:
-            self._close()
+            if not interrupted:  # a second time nobody is waited for
+                self._close()
             raise
         if self._failure is not None:
             try:

@@ -172,6 +172,36 @@ def test_ctrl_c_ends_the_call_when_what_began_is_done():
     assert threads.run(pow, [(2, 2)] * 8) == [4] * 8
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread here")
+def test_a_second_ctrl_c_does_not_wait_for_what_began(monkeypatch):
+    barrier, asked, free, begin = threading.Barrier(2), [], threading.Event(), threads._pool.start
+    main = threading.main_thread().ident
+
+    def noted(calls, helpers):
+        asked.append(calls)
+        begin(calls, helpers)
+
+    def job(number):
+        barrier.wait(timeout=30)
+        if threading.get_ident() == main:
+            threading.Event().wait(30)  # until the first signal comes
+        signal.pthread_kill(main, signal.SIGINT)
+        while not asked[0]._changed._waiters:  # until the caller waits for this thread
+            free.wait(0.001)
+        signal.pthread_kill(main, signal.SIGINT)
+        free.wait(30)
+
+    monkeypatch.setattr(threads._pool, "start", noted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run(job, [(0,), (1,)], 2)
+        assert asked[0]._helping == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+        free.set()
+
+
 def test_nobody_goes_on_where_the_caller_was_interrupted(monkeypatch):
     asked, begin = [], threads._pool.start
 
