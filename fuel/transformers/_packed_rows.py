@@ -102,6 +102,8 @@ class FirstFitCursor(_PackCursor):
         The number of the sequence taken last, while it or a part of it is in no row.
     used : int
         How many tokens of that were delivered.
+    total : int or None
+        How long it is, once it is known to be arrays.
 
     Notes
     -----
@@ -116,6 +118,7 @@ class FirstFitCursor(_PackCursor):
         self.rooms: list[int] = []
         self.waiting: int | None = None
         self.used = 0
+        self.total: int | None = None
         self.lengths = []
 
     def produce(self, request: Any) -> Any:
@@ -128,15 +131,17 @@ class FirstFitCursor(_PackCursor):
                 self._look_ahead()
                 if self.lengths and self._fill():
                     continue
-                if self.waiting is None:
-                    try:
-                        self.waiting, self.used = self.fetched.take(), 0
-                    except StopIteration:
-                        if not self.rows:
-                            raise
-                        return self._close(0)
+                try:
+                    self.waiting = self.fetched.take()
+                except StopIteration:
+                    if not self.rows:
+                        raise
+                    return self._close(0)
+                self.used, self.total = 0, None
             number = self.waiting
-            total = len(self._arrays(number)[0])
+            if self.total is None:
+                self.total = len(self._arrays(number)[0])
+            total = self.total
             step._check_length(total)
             if total - self.used >= step.length and (
                 step.too_long == "split" or total == step.length
@@ -150,14 +155,14 @@ class FirstFitCursor(_PackCursor):
             self.waiting = None
 
     def _fill(self) -> bool:
-        """Place sequences that are ahead until a row is full, or one finds no row.
+        """Place sequences that are ahead until a row is full, or one finds no row: it is `waiting`.
 
-        That one, and one that is as long as a row or longer, is left to be taken.
+        One that is as long as a row or longer is left to be taken.
 
         Returns
         -------
         bool
-            Whether any were placed.
+            Whether any were taken.
 
         """
         fetched, rows, rooms, lengths = self.fetched, self.rows, self.rooms, self.lengths
@@ -178,6 +183,8 @@ class FirstFitCursor(_PackCursor):
             else:
                 place, room = len(rows), length
                 if place >= most:
+                    self.waiting, self.used, self.total = offset + index, 0, size
+                    index += 1
                     break
                 rows.append([])
                 rooms.append(length)

@@ -236,14 +236,31 @@ class Pack(Transformer):
 
     def _column(self, source: str, pieces: list[tuple[Any, int, int]]) -> Any:
         """Return a source of a row."""
-        parts = []
+        parts, separator = [], None
         for array, start, stop in pieces:
             length = len(array)
-            if stop > length:  # a separator is not in the arrays
-                return self._any_column(source, pieces)
-            parts.append(array if stop - start == length else array[start:stop])
+            if stop <= length:
+                parts.append(array if stop - start == length else array[start:stop])
+                continue
+            # One behind the last token stands a separator.
+            if separator is None:
+                separator = self._separator(source, pieces)
+                if separator is None:
+                    return self._any_column(source, pieces)
+            parts += (array[start:], separator) if start else (array, separator)
         column = packing.row(parts, self.length, functools.partial(self._fill, source))
         return self._any_column(source, pieces) if column is None else column
+
+    def _separator(self, source: str, pieces: list[tuple[Any, int, int]]) -> Any:
+        """Return a separator as an array like the others; None where that has to be looked at."""
+        for array, _, _ in pieces:
+            if array.size:
+                if self._fill(source, array.dtype) is None:
+                    return None
+                separator = numpy.empty((1, *array.shape[1:]), dtype=array.dtype)
+                separator[...] = _of(self.separator, source, None)
+                return separator
+        return None
 
     def _fill(self, source: str, dtype: Any) -> Any:
         """Return what pads rows of numbers of one type; None where that has to be looked at."""

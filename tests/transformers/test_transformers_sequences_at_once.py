@@ -298,6 +298,21 @@ def test_what_is_delivered_is_the_users(way: str) -> None:
     assert sum(batch[0].sum() for batch in padded) == wanted
 
 
+@pytest.mark.parametrize("way", ["buckets by function", "pools by function"])
+def test_what_a_function_is_shown_is_not_the_datasets(way: str) -> None:
+    def careless(example: Any) -> int:
+        example[0][...] = 7
+        return len(example[0])
+
+    sequences = [numpy.full(length, 1) for length in (3, 1, 2, 1, 4, 5, 5)]
+    stream = DataStream(
+        IndexableDataset({"s": sequences}), iteration_scheme=SequentialExampleScheme(7)
+    )
+    found = list(BucketByLength(stream, **{**BUCKETS[way], "length": careless}))
+    assert all((sequence == 1).all() for sequence in sequences)
+    assert all((one == 7).all() for (batch,) in found for one in batch)
+
+
 def test_few_examples_keep_no_others_in_memory() -> None:
     """Rows of a dense array that are held long do not hold the many they were fetched with."""
     sequences = [numpy.zeros(9 if number % 50 == 0 else 1) for number in range(300)]
