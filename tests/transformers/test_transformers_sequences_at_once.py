@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -70,7 +70,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "joined full": {"how": "concatenate", "partial": False},
 }
 
-FORMS = {
+FORMS: dict[str, Callable[[int, int], Any]] = {
     "arrays": lambda number, length: numpy.full(length, number, "int32"),
     "matrices": lambda number, length: numpy.full((length, 2), number, "float32"),
     "types": lambda number, length: numpy.full(length, number, ("int16", "float32")[number % 2]),
@@ -78,7 +78,7 @@ FORMS = {
     "empty lists": lambda number, length: numpy.full(length, number) if length else [],
 }
 
-SCHEMES = {
+SCHEMES: dict[str, Callable[[int], Any]] = {
     "sequential": SequentialExampleScheme,
     "permuted": lambda count: PermutedExampleScheme(count, seed=4),
     "shuffled": lambda count: ShuffledExampleScheme(count, rng=numpy.random.RandomState(5)),
