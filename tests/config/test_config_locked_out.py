@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import pytest
 
+import fuel.converters  # here, for who runs as nobody may not be let into the library either
 from fuel._config_file import read_configuration_file
 from fuel.bin import fuel_convert, fuel_info
 from fuel.datasets import H5PYDataset
@@ -56,6 +57,7 @@ def test_commands(locked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         fuel_info.main([str(locked / "data.hdf5")])
     assert "data.hdf5: Permission denied" in capsys.readouterr().err
+    assert fuel.converters.all_converters
     with pytest.raises(SystemExit):
         fuel_convert.main(["digits", "-d", str(locked), "-o", str(tmp_path)])
     assert "which may not be entered" in capsys.readouterr().err
