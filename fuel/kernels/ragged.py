@@ -420,7 +420,7 @@ def _left(side: Any) -> bool:
 def _width(rows: Any, width: Any, out: Any) -> int:
     """Return the width asked for, if all rows fit."""
     asked = width(rows.longest) if callable(width) else width
-    if asked is None:
+    if asked is None and not callable(width):
         if not isinstance(out, numpy.ndarray) or out.ndim < 2:
             raise ValueError(f"`out` must be an array of shape (n, width, ...), got {out!r:.80}")
         asked = out.shape[1]
@@ -428,6 +428,8 @@ def _width(rows: Any, width: Any, out: Any) -> int:
         number = operator.index(asked)
     except TypeError:
         raise TypeError(f"`width` must be an integer, got {asked!r:.80}") from None
+    if number < 0:
+        raise ValueError(f"`width` must not be negative, got {number}; 0 is for empty sequences")
     if number < rows.longest:
         lengths = numpy.empty(rows.count, dtype=numpy.int64)
         rows.lengths(lengths)

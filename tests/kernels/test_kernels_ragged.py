@@ -257,6 +257,11 @@ def test_what_is_too_long_is_named() -> None:
     with pytest.raises(ValueError, match="sequence 1 has length 3, more than the width 2"):
         ragged.pad([numpy.arange(1), numpy.arange(3)], width=2)
     assert ragged.pad([[1]], width=lambda longest: longest + 2)[0].shape == (1, 3)
+    for batch in ([], [[]], [[1]]):
+        with pytest.raises(ValueError, match="`width` must not be negative, got -1"):
+            ragged.pad(batch, width=-1)
+    with pytest.raises(TypeError, match="`width` must be an integer, got None"):
+        ragged.pad([[1]], width=lambda longest: None)
 
 
 @pytest.mark.parametrize(
