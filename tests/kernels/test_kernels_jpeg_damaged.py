@@ -124,7 +124,8 @@ def test_passes_without_end_are_refused(monkeypatch):
     if _jpeg is None:
         assert jpeg.backend() != "compiled"
         return
-    monkeypatch.setattr(_jpeg_batch, "MODULE", _jpeg)  # whichever kernels are tested
+    monkeypatch.setattr(_jpeg_batch, "BACKEND", "compiled")  # whichever kernels are tested
+    monkeypatch.setattr(_jpeg_batch, "MODULE", _jpeg)
     data = saved(picture(4, 16, 16), progressive=True)
     first = data.index(b"\xff\xda")
     second = data.index(b"\xff\xc4", first)  # the tables of the second scan
