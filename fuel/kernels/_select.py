@@ -60,12 +60,13 @@ def select(topic: str) -> ModuleType:
                     f"({err}); install the package where a C compiler is found, or unset "
                     f"{_SETTING}"
                 ) from err
-            _log.warning(
-                "the compiled kernel %r is missing (%s): its NumPy form is used, which gives the "
-                "same results more slowly",
-                topic,
-                err,
-            )
+            if topic not in _active:  # several doors may ask for one kernel
+                _log.warning(
+                    "the compiled kernel %r is missing (%s): its NumPy form is used, which gives "
+                    "the same results more slowly",
+                    topic,
+                    err,
+                )
         else:
             _active[topic] = "compiled"
             return kernel
