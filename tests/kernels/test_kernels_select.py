@@ -30,8 +30,8 @@ def test_a_missing_extension_is_replaced_and_said_so(monkeypatch, no_extension, 
     monkeypatch.delenv("FUEL_KERNELS", raising=False)
     with caplog.at_level(logging.WARNING, logger="fuel.kernels"):
         kernel = _select.select("permutation")
-    assert kernel.__name__ == "fuel.kernels._permutation_reference"
         assert _select.select("permutation") is kernel
+    assert kernel.__name__ == "fuel.kernels._permutation_reference"
     assert caplog.text.count("the compiled kernel 'permutation' is missing") == 1
     assert _select.active() == {"permutation": "reference"}
 
