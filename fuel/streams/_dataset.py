@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from fuel.plan import Cursor, SourceCursor
-from fuel.schemes._base import num_examples, scheme_fingerprint
+from fuel.schemes._base import BatchSizeScheme, num_examples, scheme_fingerprint
 from fuel.state import plain
 from fuel.streams._base import AbstractDataStream
 from fuel.typing import JSON
@@ -38,6 +38,13 @@ class DataStream(AbstractDataStream):
     data_state : object
         The dataset's state in the latest epoch; None for datasets that need none.
 
+    Raises
+    ------
+    TypeError
+        If `dataset` is no dataset, or `axis_labels` is no dict.
+    ValueError
+        If a dataset of numbered examples is given a scheme that asks for numbers of examples.
+
     Examples
     --------
     >>> import numpy
@@ -66,6 +73,19 @@ class DataStream(AbstractDataStream):
             )
         labels = kwargs.pop("axis_labels", None)
         super().__init__(**kwargs)
+        scheme = self.iteration_scheme
+        if (
+            isinstance(scheme, BatchSizeScheme)
+            and hasattr(dataset, "_take")
+            and not overridden(dataset, "get_data")
+        ):
+            # The number would be taken for the index of one example, again and again.
+            raise ValueError(
+                f"{type(self).__name__} over a {type(dataset).__name__} needs a scheme that names "
+                f"examples, got a {type(scheme).__name__}, which asks for numbers of examples; use "
+                "for example SequentialScheme(examples, batch_size), or put Batch with this scheme "
+                "above a stream of examples"
+            )
         if labels is None:
             labels = getattr(dataset, "axis_labels", None)
         if labels is not None and not hasattr(labels, "items"):
