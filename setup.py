@@ -74,6 +74,8 @@ def extensions() -> list[Extension]:
         )
         if name == JPEG:
             root = os.environ.get("FUEL_JPEG_ROOT", "")
+            if root and not os.path.isdir(os.path.join(root, "include")):
+                sys.exit(f"FUEL_JPEG_ROOT must be a folder with `include` and `lib`, got {root!r}")
             if root:
                 extension.include_dirs.append(os.path.join(root, "include"))
                 extension.library_dirs = [os.path.join(root, "lib")]
@@ -94,6 +96,7 @@ class BuildKernels(build_ext):
     def initialize_options(self) -> None:
         super().initialize_options()
         self.only: str | None = None
+        self.unforgivable: Exception | None = None
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -107,6 +110,8 @@ class BuildKernels(build_ext):
         try:
             super().run()
         except Exception as error:  # e.g. no compiler for this platform at all
+            if self.unforgivable is error:
+                raise
             self._report("the compiled kernels", error)
 
     def build_extension(self, ext: Extension) -> None:
@@ -158,13 +163,17 @@ class BuildKernels(build_ext):
             )
         except Exception as error:
             raise RuntimeError(
-                "libjpeg-turbo and its headers were not found, see the top of setup.py"
+                "libjpeg-turbo and its headers were not found; install them (Debian, Ubuntu: "
+                "libjpeg62-turbo-dev or libjpeg-turbo8-dev; Fedora: libjpeg-turbo-devel; macOS: "
+                "brew install jpeg-turbo; Windows: vcpkg install libjpeg-turbo), and say with "
+                "FUEL_JPEG_ROOT where they are if not where the compiler looks"
             ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _report(self, name: str, error: Exception) -> None:
         if REQUIRED_JPEG if name == JPEG else REQUIRED:
+            self.unforgivable = error
             raise error
         if self.inplace or self.editable_mode:
             # An extension left by an earlier build is that of other sources.

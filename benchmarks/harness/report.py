@@ -170,7 +170,7 @@ def table(result: dict[str, Any]) -> str:
             ]
             lines.append("  " + "  ".join(shown).rstrip())
     lines += [f"  left out: {one['contender']} ({one['reason']})" for one in result["skipped"]]
-    for goal in result["goals"]:
+    for goal in [] if result.get("quick") else result["goals"]:
         if goal["found"] is not None:
             which = f" ({goal['which']})" if goal["against"] == BEST_PEER else ""
             mark = "reached" if goal["met"] else "MISSED"

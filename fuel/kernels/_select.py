@@ -61,9 +61,12 @@ def select(topic: str) -> ModuleType:
                     f"{_SETTING}"
                 ) from err
             if topic not in _active:  # several doors may ask for one kernel
-                _log.warning(
+                # Where one is missing, most often all are: the first speaks for them.
+                first = "reference" not in _active.values()
+                _log.log(
+                    logging.WARNING if first else logging.INFO,
                     "the compiled kernel %r is missing (%s): its NumPy form is used, which gives "
-                    "the same results more slowly",
+                    "the same results more slowly (fuel-info --config tells of others)",
                     topic,
                     err,
                 )

@@ -71,6 +71,8 @@ def explain(stream: Any) -> str:
     fused = ", ".join(names[id(step)] for step in ahead if id(step) in together) or "nothing"
     if together:
         fused = f"{fused}, in one pass over the rows of {names[id(source)]}"
+    elif joined:
+        fused = "nothing with the source"
     lines.append(
         f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: {fused}"
     )

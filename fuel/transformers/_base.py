@@ -345,6 +345,9 @@ class SourcewiseTransformer(Transformer):
 
     """
 
+    #: Whether `which_sources` has to name sources that there are.
+    _asks_sources = False
+
     def __init__(
         self,
         data_stream: Any,
@@ -354,7 +357,8 @@ class SourcewiseTransformer(Transformer):
     ) -> None:
         super().__init__(data_stream, produces_examples, **kwargs)
         if which_sources is not None and not overridden(self, *_CHOOSING):
-            which_sources = check_which(type(self).__name__, "which_sources", which_sources)
+            asked = data_stream if self._asks_sources else None
+            which_sources = check_which(type(self).__name__, "which_sources", which_sources, asked)
         self.which_sources = which_sources
 
     def _apply_sourcewise_transformation(

@@ -167,7 +167,7 @@ def check_names(name: str, argument: str, names: Any) -> Any:
     return names
 
 
-def check_which(name: str, argument: str, names: Any) -> Any:
+def check_which(name: str, argument: str, names: Any, stream: Any = None) -> Any:
     """Return names that sources are looked up in.
 
     Parameters
@@ -178,6 +178,9 @@ def check_which(name: str, argument: str, names: Any) -> Any:
         What the names were given as.
     names : container of str, or str
         The names: in a string, those of all sources that it contains.
+    stream : stream, optional
+        If given, all names have to be sources of this stream, and a string is one name. The
+        original's transformers do not ask: recipes name sources that may have been left out.
 
     Returns
     -------
@@ -188,8 +191,20 @@ def check_which(name: str, argument: str, names: Any) -> Any:
     ------
     TypeError
         If nothing can be looked up in it.
+    ValueError
+        If a name is no source of the stream.
 
     """
+    if stream is not None and (isinstance(names, str) or hasattr(names, "__iter__")):
+        names = (names,) if isinstance(names, str) else check_names(name, argument, names)
+        there = sources_below(name, stream)
+        unknown = [one for one in names if one not in there]
+        if unknown:
+            raise ValueError(
+                f"`{argument}` of {name} names {unknown[0]!r}, but the {below(stream)} below has "
+                f"the sources {there}; correct the name"
+            )
+        return names
     if isinstance(names, str) or (
         hasattr(names, "__contains__") and not hasattr(names, "__iter__")
     ):

@@ -92,6 +92,7 @@ class Normalize(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
     elementwise = True
 
     def __init__(self, data_stream: Any, mean: Any, std: Any, **kwargs: Any) -> None:
@@ -297,6 +298,13 @@ class ColorJitter(RandomTransformer):
         if images.size == 0:
             return images.astype(dtype)
         work = numpy.array(planes, dtype=numpy.promote_types(dtype, numpy.float32), order="C")
+        # Resizing may overshoot 1 a little; numbers far beyond it are pixels that were only cast.
+        if dtype != numpy.uint8 and work.max() > 2:
+            raise ValueError(
+                f"ColorJitter needs floating-point images between 0 and 1, but source "
+                f"{source_name!r} holds {work.max():g}; put ScaleAndShift(..., 1 / 255, 0) below "
+                "it, or leave the images in uint8"
+            )
         bound = work.dtype.type(255 if dtype == numpy.uint8 else 1)
         self._adjust(work, bits, bound)
         if dtype == numpy.uint8:

@@ -374,6 +374,7 @@ class Transpose(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
     elementwise = True
 
     def __init__(self, data_stream: Any, axes: Any, **kwargs: Any) -> None:
@@ -383,7 +384,9 @@ class Transpose(SourcewiseTransformer):
         self.axes = _checked_axes(axes)
         which = kwargs.get("which_sources")
         if which is not None:
-            kwargs["which_sources"] = which = check_which("Transpose", "which_sources", which)
+            kwargs["which_sources"] = which = check_which(
+                "Transpose", "which_sources", which, data_stream
+            )
         chosen = [
             one for one in sources_below("Transpose", data_stream) if which is None or one in which
         ]

@@ -358,6 +358,7 @@ class ImageTransformer(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
     elementwise = True
 
     def __init__(self, data_stream: Any, which_sources: Any = None, **kwargs: Any) -> None:

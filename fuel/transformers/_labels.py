@@ -170,6 +170,7 @@ class OneHot(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
     elementwise = True
 
     def __init__(

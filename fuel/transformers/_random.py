@@ -99,6 +99,7 @@ class RandomTransformer(SourcewiseTransformer):
     """
 
     elementwise = True
+    _asks_sources = True
 
     #: How many draws of 64 bits an example takes.
     _draws = 1

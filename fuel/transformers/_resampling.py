@@ -72,6 +72,7 @@ class Resample(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
     elementwise = True
 
     def __init__(

@@ -89,6 +89,8 @@ class MinimumImageDimensions(ImageTransformer, ChannelsFirst):
     # Once more, for the methods below that change what comes out.
     elementwise = True
 
+    _asks_sources = False
+
     def __init__(
         self, data_stream: Any, minimum_shape: Any, resample: Any = "nearest", **kwargs: Any
     ) -> None:

@@ -48,6 +48,8 @@ class DrawsInOrder(RandomTransformer):
 
     """
 
+    _asks_sources = False
+
     _needs: tuple[str, ...] = ()
 
     def __init__(self, data_stream: Any, rng: Any = None, **kwargs: Any) -> None:

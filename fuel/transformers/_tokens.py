@@ -110,6 +110,8 @@ class Tokens(SourcewiseTransformer):
 
     """
 
+    _asks_sources = True
+
     def __init__(
         self,
         data_stream: Any,
@@ -128,7 +130,9 @@ class Tokens(SourcewiseTransformer):
         examples = kind_below("Tokens", data_stream)
         which = kwargs.get("which_sources")
         if which is not None:
-            kwargs["which_sources"] = which = check_which("Tokens", "which_sources", which)
+            kwargs["which_sources"] = which = check_which(
+                "Tokens", "which_sources", which, data_stream
+            )
         if getattr(data_stream, "axis_labels", None):
             kwargs.setdefault("axis_labels", _labels(data_stream, which))
         super().__init__(data_stream, examples, **kwargs)

@@ -203,6 +203,15 @@ def test_without_a_compiler_it_fails_where_extensions_are_required(
     assert "the NumPy twins will be used" in kept.stderr
     refused = run(build, source, FUEL_REQUIRE_EXTENSIONS="1", **WITHOUT_COMPILER)
     assert refused.returncode != 0
+    refused = run([*build, "--only", "jpeg"], source, FUEL_REQUIRE_JPEG="1", **WITHOUT_COMPILER)
+    assert refused.returncode != 0
+    assert "libjpeg-turbo and its headers were not found; install" in refused.stderr
+
+
+def test_a_folder_without_libjpeg_is_named(unpacked: Path) -> None:
+    refused = run(["setup.py", "-q", "build_ext"], unpacked, FUEL_JPEG_ROOT="nowhere")
+    assert refused.returncode != 0
+    assert "must be a folder with `include` and `lib`, got 'nowhere'" in refused.stderr
 
 
 def test_a_kernel_that_cannot_be_translated_is_left_out(unpacked: Path, tmp_path: Path) -> None:
