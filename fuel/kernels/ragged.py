@@ -24,10 +24,14 @@ from fuel.kernels import _ragged_reference as reference
 from fuel.kernels._fill import fill_of
 from fuel.kernels._rows import integers, joined, listed, new_array, offsets_of, read
 from fuel.kernels._select import select
+from fuel.kernels.memory import empty
 
 __all__ = ["dense_to_flat", "dense_to_ragged", "join", "pad", "pad_flat", "stack", "uniform"]
 
 _kernel = select("ragged")
+
+#: Kinds of types that hold no objects and need no conversion.
+_NUMBERS = "biufc"
 
 
 def pad(
@@ -100,6 +104,23 @@ def pad(
     """
     sequences = listed(sequences)
     rows = read(sequences, _kernel)
+    if (
+        width is None
+        and dtype is None
+        and out is None
+        and mask_out is None
+        and type(value) is int
+        and value == 0
+        and side == "right"
+        and mask_dtype is not None
+        and rows.dtype.kind in _NUMBERS
+        and numpy.dtype(mask_dtype).kind in _NUMBERS
+    ):
+        # The everyday case, in which there is nothing more to look at.
+        padded = empty((rows.count, rows.longest, *rows.rest), rows.dtype)
+        mask = empty((rows.count, rows.longest), mask_dtype)
+        rows.pad(padded, mask, None, _one(mask.dtype), False)
+        return padded, mask
     return _pad(
         rows,
         lambda: reference.scan(sequences),

@@ -10,6 +10,7 @@ import numpy
 
 from fuel.config_parser import config
 from fuel.kernels import ragged
+from fuel.plan import Context
 from fuel.transformers._base import Transformer
 from fuel.transformers._checks import check_dtype, check_integer, check_which, need_batches
 from fuel.utils._owning import own_array
@@ -139,6 +140,10 @@ class Padding(Transformer):
             if source in self.mask_sources:
                 names.append(f"{source}_mask")
         return tuple(names)
+
+    def apply(self, data: Any, context: Context) -> Any:
+        """Pad one batch; that it is one was seen to when the step was built."""
+        return self.transform_batch(data)
 
     def transform_batch(self, batch: Any) -> Any:
         """Pad the chosen sources of a batch."""
