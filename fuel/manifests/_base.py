@@ -1,10 +1,4 @@
-"""What each built-in data set consists of: one table, plain data.
-
-Data set name → its raw files (name, address, size, SHA-256) and the HDF5 file made from them.
-Downloaders and converters both read this table, so neither needs the other. Fetching is in
-`fuel.downloaders`, converting in `fuel.converters`; the files marked as packaged are in
-`fuel/data`, with a README on where they come from.
-"""
+"""What the entries of the table of built-in data sets are made of; the table is in the package."""
 
 from __future__ import annotations
 
@@ -12,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-__all__ = ["MANIFESTS", "DataFile", "Manifest", "Table", "file_at"]
-
-_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
+__all__ = ["DataFile", "Manifest", "Table"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +36,8 @@ class DataFile:
         Its name on disk, without a directory.
     url : str or None
         Its public address; None where there is none.
+    mirrors : tuple of str
+        Other public addresses of the same bytes, to be tried in this order.
     size : int or None
         Its size in bytes; None where it is unknown.
     sha256 : str or None
@@ -65,6 +59,7 @@ class DataFile:
     also: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     packaged_sha256: str | None = None
     table: Table | None = None
+    mirrors: tuple[str, ...] = ()
 
     def accepts(self, sha256: str) -> bool:
         """Tell whether a digest is that of a known variant of the file.
@@ -119,78 +114,3 @@ class Manifest:
     def urls(self) -> list[str | None]:
         """The addresses of the raw files."""
         return [file.url for file in self.files]
-
-
-_IRIS_UCI = "6f608b71a7317216319b4d27b4d9bc84e6abd734eda7872b71a458569e2656c0"
-
-#: Every built-in data set, by name.
-MANIFESTS: Mapping[str, Manifest] = MappingProxyType(
-    {
-        "digits": Manifest(
-            name="digits",
-            title="UCI handwritten digits, 1,797 images of 8 x 8 pixels",
-            files=(
-                DataFile(
-                    name="optdigits.tes",
-                    url=_UCI + "optdigits/optdigits.tes",
-                    size=264712,
-                    packaged_sha256=(
-                        "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
-                    ),
-                    table=Table(rows=1797, columns=65),
-                ),
-            ),
-            hdf5="digits.hdf5",
-        ),
-        "iris": Manifest(
-            name="iris",
-            title="Iris plants, 150 flowers of three species",
-            files=(
-                DataFile(
-                    name="iris.data",
-                    url=_UCI + "iris/iris.data",
-                    size=4551,
-                    sha256=_IRIS_UCI,
-                    also=MappingProxyType(
-                        {
-                            "0fed2a99db77ec533a62dc66894d3ec6df3b58b6a8f3cf4a6b47e4086b7f97dc": (
-                                "Fisher's values (as in bezdekIris.data)"
-                            ),
-                        }
-                    ),
-                    packaged_sha256=_IRIS_UCI,
-                    table=Table(rows=150, columns=5),
-                ),
-            ),
-            hdf5="iris.hdf5",
-        ),
-    }
-)
-
-
-def file_at(url: str | None) -> DataFile | None:
-    """Return the raw file with a public address.
-
-    Parameters
-    ----------
-    url : str or None
-        An address.
-
-    Returns
-    -------
-    DataFile or None
-        The file, or None if no built-in data set has it.
-
-    Examples
-    --------
-    >>> file_at(MANIFESTS["iris"].files[0].url).name
-    'iris.data'
-    >>> file_at("https://example.org/iris.data") is None
-    True
-
-    """
-    for manifest in MANIFESTS.values():
-        for file in manifest.files:
-            if url is not None and file.url == url:
-                return file
-    return None
