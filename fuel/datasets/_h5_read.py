@@ -1,7 +1,7 @@
-"""Reading rows of HDF5 datasets, in any order and as often as wanted.
+"""Rows of HDF5 datasets as examples: which belong to a subset, and their shapes.
 
-HDF5 itself reads a list of rows only in increasing order and without repetitions. Which rows are
-legal to ask for is decided before, in ``_requests``; files are opened in ``_h5_handles``.
+The rows are read in `fuel.io.hdf5`. Which are legal to ask for is decided before, in
+``_requests``; files are opened in ``_h5_handles``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-from fuel.datasets._requests import Rows, take
 from fuel.exceptions import StorageError
+from fuel.io.hdf5._selection import read_rows
 from fuel.utils._subset import Subset
 
 __all__ = ["part_of", "read_rows", "reshaped"]
@@ -45,69 +45,6 @@ def part_of(subset: Subset) -> Any:
     if part is None:
         part = _PARTS[subset] = numpy.asarray(subset.list_or_slice, dtype=numpy.int64)
     return part
-
-
-def read_rows(dataset: Any, rows: Rows, sort: bool = True) -> Any:
-    """Read rows of an HDF5 dataset.
-
-    Parameters
-    ----------
-    dataset : h5py.Dataset
-        What to read from.
-    rows : int, slice or ndarray of int64
-        Existing rows.
-    sort : bool, optional
-        Whether to read an array of rows in increasing order, each once, and put them in the
-        order asked for afterwards. Otherwise the array goes to h5py as it is.
-
-    Returns
-    -------
-    ndarray, or one item for an int
-        The rows, in memory of their own.
-
-    Raises
-    ------
-    TypeError
-        If the rows are not increasing and `sort` is False.
-    StorageError
-        If the file cannot deliver them.
-
-    """
-    try:
-        if isinstance(rows, slice):
-            return _whole(dataset[rows], range(rows.start, rows.stop, rows.step or 1))
-        if not isinstance(rows, numpy.ndarray):
-            return dataset[rows]
-        if not len(rows):
-            return dataset[0:0]
-        if not sort:
-            return dataset[rows]
-        if len(rows) == 1 or bool((rows[1:] > rows[:-1]).all()):
-            return _read_increasing(dataset, rows)
-        unique, places = numpy.unique(rows, return_inverse=True)
-        # `take` also gives repeated examples of variable length memory of their own.
-        return take(_read_increasing(dataset, unique), places.reshape(-1))
-    except OSError as error:
-        raise StorageError(
-            f"{dataset.file.filename!r} does not deliver rows of {dataset.name!r}: {error}; the "
-            "file is damaged or its compression filter is not installed: make it again, or "
-            "install the filter (hdf5plugin)"
-        ) from error
-
-
-def _read_increasing(dataset: Any, rows: Any) -> Any:
-    first, last = int(rows[0]), int(rows[-1])
-    if last - first + 1 == len(rows):
-        # Rows without gaps: one read, where a list would be one per row.
-        return _whole(dataset[first : last + 1], rows)
-    return dataset[rows]
-
-
-def _whole(data: Any, rows: Any) -> Any:
-    """Return what was read for a slice, of which h5py silently drops what is not there."""
-    if len(data) < len(rows):
-        raise IndexError(f"{len(data)} of {len(rows)} rows from {rows[0]} on are there")
-    return data
 
 
 def reshaped(flat: Any, shapes: Any, name: str) -> Any:

@@ -7,17 +7,23 @@ requests are legal.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from fuel.datasets import _h5_layout, _splits
 from fuel.datasets._h5_attributes import LazyAttributes
 from fuel.datasets._h5_handles import HandleTable, References, noticing_damage
-from fuel.datasets._h5_read import part_of, read_rows, reshaped
-from fuel.datasets._requests import merge, normalise, take, take_vector
+from fuel.datasets._h5_read import part_of
+from fuel.datasets._h5_store import Tables, layout_of, take_stored
+from fuel.datasets._requests import merge, normalise, take_vector
 from fuel.exceptions import StorageError
+from fuel.io.hdf5.store import DEFAULT_BYTES, Store
+from fuel.schemes._chunk_order import ChunkLayout
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Spec
 from fuel.utils._subset import Subset
@@ -57,6 +63,17 @@ class H5PYDataset(LazyAttributes):
         Whether to read the rows of a list in increasing order, which HDF5 demands, and put them
         in the order asked for afterwards. With False, a list that is not increasing is a
         TypeError from h5py.
+    subset_order : {'sorted', 'given'}, optional
+        Whether the examples keep the order of the rows in the file, each once; or the order and
+        the repetitions of `subset` and of a split's list of row numbers.
+    copy : bool, optional
+        With False, a request for examples that follow one another is answered by a read-only
+        window on the memory or the mapped file, where there is one. By default what is handed
+        out is the caller's own.
+    chunk_cache_bytes : int, optional
+        How many bytes of decompressed chunks to keep, for all sources together; by default 256
+        MiB. Only files with compressed chunks need any. A cache that holds all of the data makes
+        shuffling a compressed file as fast as memory; see `ChunkShuffledScheme` for larger files.
     **kwargs
         ``sources`` (their order is that of the data returned) and ``axis_labels`` (by default
         those in the file), see `Dataset`.
@@ -122,6 +139,10 @@ class H5PYDataset(LazyAttributes):
     """
 
     interface_version = "0.3"
+    # Of datasets that were pickled before there was a choice.
+    subset_order = "sorted"
+    copy = True
+    chunk_cache_bytes = DEFAULT_BYTES
     _ref_counts = _TABLE.ref_counts
     _file_handles = _TABLE.handles
 
@@ -133,9 +154,19 @@ class H5PYDataset(LazyAttributes):
         load_in_memory: bool = False,
         driver: str | None = None,
         sort_indices: bool = True,
+        *,
+        subset_order: str = "sorted",
+        copy: bool = True,
+        chunk_cache_bytes: int | None = None,
         **kwargs: Any,
     ) -> None:
         import h5py
+
+        if subset_order not in ("sorted", "given"):
+            raise ValueError(f"`subset_order` must be 'sorted' or 'given', got {subset_order!r}")
+        self.subset_order = subset_order
+        self.copy = copy
+        self.chunk_cache_bytes = _cache_size(chunk_cache_bytes)
 
         if isinstance(file_or_path, h5py.File):
             self.path = os.fspath(file_or_path.filename)
@@ -194,6 +225,8 @@ class H5PYDataset(LazyAttributes):
                     source_shapes.append(shapes)
                 self.data_sources, self.source_shapes = data_sources, source_shapes
                 self._loaded_sources = self.sources
+                # Chunks that were decompressed on the way are not needed any more.
+                self._file_tables = None
 
     def _load_subsets(self) -> None:
         if getattr(self, "path", None) is None:
@@ -206,7 +239,8 @@ class H5PYDataset(LazyAttributes):
                 lengths = {source: len(h5file[source]) for source in self.sources}
                 parts = [Subset(slice(0, length), length) for length in lengths.values()]
             else:
-                parts = self.get_subsets(h5file, self.which_sets, self.sources)
+                given = self.subset_order == "given"
+                parts = self.get_subsets(h5file, self.which_sets, self.sources, given)
             subsets = [self._chosen(part) for part in parts]
         lengths = {s: part.num_examples for s, part in zip(self.sources, subsets, strict=True)}
         if len(set(lengths.values())) > 1:
@@ -231,7 +265,8 @@ class H5PYDataset(LazyAttributes):
             raise ValueError(
                 f"`subset` must be a slice or a list, got {chosen!r}; use [{chosen!r}]"
             )
-        return Subset(rows, part.original_num_examples)
+        make = _splits.rows_as_given if self.subset_order == "given" else Subset
+        return make(rows, part.original_num_examples)
 
     @property
     def specs(self) -> dict[str, Spec]:
@@ -359,16 +394,61 @@ class H5PYDataset(LazyAttributes):
                 f"state {state!r} and request {request!r}"
             )
         rows = normalise(request, self.num_examples, type(self).__name__)
-        return tuple(take(data, rows) for data in self.data_sources or ())
+        return tuple(
+            [take_stored(data, rows, False, self.copy) for data in self.data_sources or ()]
+        )
+
+    def example_chunks(self) -> ChunkLayout:
+        """Tell which examples are stored together, for `ChunkShuffledScheme`.
+
+        Returns
+        -------
+        ChunkLayout
+            The chunks of the source with the largest examples among those that have chunks. Where
+            none has, as many examples as fit into a mebibyte.
+
+        """
+        with self._reading() as h5file, noticing_damage(self.path):
+            return layout_of(h5file, self.sources, self.subsets)
 
     def _tables(self) -> list[Any]:
-        """Return the container of each source in memory, row i of which is example i."""
-        if not self.load_in_memory or not self.num_examples:
-            return []
-        return list(self.data_sources or ())
+        """Return the container of each source, row i of which is example i."""
+        if self.load_in_memory:
+            return list(self.data_sources or ()) if self.num_examples else []
+        known = self.__dict__.get("_file_tables")
+        if known is not None and known.is_of(self):
+            return known.current()
+        h5file = self._usable_external_handle() or self._references.handle
+        if h5file is None or not self.sort_indices or not self.num_examples:
+            return []  # requests are answered, or refused, one by one
+        if known is None or not known.valid_for(h5file, self.sources, self.subsets):
+            known = self._open_tables(h5file)
+        return [] if known.store.changing else known.current()
 
-    #: Answers a vector of indices from one of them.
-    _take = staticmethod(take_vector)
+    def _take(self, table: Any, rows: Any, borrow: bool = False) -> Any:
+        """Answer a vector of indices from one of them."""
+        if self.copy and type(table) is numpy.ndarray:
+            return take_vector(table, rows, borrow)
+        return take_stored(table, rows, borrow, self.copy)
+
+    def _open_tables(self, h5file: Any) -> Tables:
+        """Find out how to read our rows of an open file."""
+        known = self.__dict__.get("_file_tables")
+        with noticing_damage(self.path):
+            if known is not None and known.store.belongs_to(h5file):
+                store = known.store
+            else:
+                ours = h5file is not self.external_file_handle and self.driver is None
+                path = h5file.filename if ours else None
+                store = Store(h5file, path, self.chunk_cache_bytes)
+            variable = {
+                source: _h5_layout.shapes_of(h5file[source]).name
+                for source in self.sources
+                if source in self.vlen_sources
+            }
+            tables = Tables(store, self.path, self.sources, self.subsets, variable)
+        self._file_tables = tables
+        return tables
 
     def _out_of_memory_get_data(
         self, state: Any = None, request: Request = None
@@ -378,27 +458,41 @@ class H5PYDataset(LazyAttributes):
                 f"{type(self).__name__} needs a request, got None; give the stream an iteration "
                 "scheme"
             )
-        subsets = self.subsets
-        rows = normalise(request, subsets[0].num_examples, type(self).__name__)
+        rows = normalise(request, self.subsets[0].num_examples, type(self).__name__)
         try:
             h5file = self._file_handle
         except OSError:
             self._references.add(self.path, cache_file(self.path), self.driver, implicit=True)
             h5file = self._file_handle
-        return tuple(
-            self._read(h5file, source, merge(part_of(subset), rows))[0]
-            for source, subset in zip(self.sources, subsets, strict=True)
-        )
+        if not self.sort_indices and isinstance(rows, numpy.ndarray):
+            return tuple(
+                self._read(h5file, source, merge(part_of(subset), rows))[0]
+                for source, subset in zip(self.sources, self.subsets, strict=True)
+            )
+        known = self.__dict__.get("_file_tables")
+        if known is None or not known.valid_for(h5file, self.sources, self.subsets):
+            known = self._open_tables(h5file)
+        return tuple([take_stored(table, rows, False, self.copy) for table in known.current()])
 
     def _read(self, h5file: Any, source: str, rows: Any) -> tuple[Any, Any]:
         """Read rows of a source and, if it is of variable length, the shapes of the examples."""
+        known = self.__dict__.get("_file_tables")
+        if known is None or not known.valid_for(h5file, self.sources, self.subsets):
+            known = self._open_tables(h5file)
         with noticing_damage(self.path):
-            # In a file of the user's a name may come to mean another dataset.
-            ours = self.external_file_handle is None
-            dataset = _h5_layout.opened_dataset(h5file, source) if ours else h5file[source]
-            # Loading a whole split never needs another order.
-            data = read_rows(dataset, rows, self.sort_indices)
-            if source not in self.vlen_sources:
-                return data, None
-            shapes = read_rows(_h5_layout.shapes_of(dataset), rows, self.sort_indices)
-            return reshaped(data, shapes, source), shapes
+            return known.read(source, rows, self.sort_indices)
+
+
+def _cache_size(chunk_cache_bytes: Any) -> int:
+    if chunk_cache_bytes is None:
+        return DEFAULT_BYTES
+    try:
+        size = operator.index(chunk_cache_bytes)
+    except TypeError:
+        size = -1
+    if size < 0 or isinstance(chunk_cache_bytes, bool):
+        raise ValueError(
+            "`chunk_cache_bytes` must be a number of bytes, 0 for no cache, got "
+            f"{chunk_cache_bytes!r}"
+        )
+    return size

@@ -283,7 +283,7 @@ def take(container: Any, rows: Rows) -> Any:
     if isinstance(rows, int):
         return own(container[rows])
     if type(container).__module__.partition(".")[0] == "h5py":
-        from fuel.datasets._h5_read import read_rows
+        from fuel.io.hdf5._selection import read_rows
 
         return read_rows(container, rows)
     if isinstance(rows, slice):

@@ -21,6 +21,7 @@ __all__ = [
     "get_provided_sources",
     "get_subsets",
     "read_splits",
+    "rows_as_given",
 ]
 
 _FIELDS = ("split", "source", "start", "stop", "indices", "available", "comment")
@@ -203,7 +204,48 @@ def get_provided_sources(h5file: Any, split: str) -> tuple[str, ...]:
     )
 
 
-def get_subsets(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> list[Subset]:
+def rows_as_given(rows: Any, original_num_examples: int) -> Subset:
+    """Make a subset whose rows keep the order and the repetitions in which they are given.
+
+    Parameters
+    ----------
+    rows : slice, list or ndarray of int64
+        Existing rows.
+    original_num_examples : int
+        How many there are.
+
+    Returns
+    -------
+    fuel.utils.Subset
+        The rows; a slice if they follow one another.
+
+    """
+    if isinstance(rows, slice):
+        return Subset(rows, original_num_examples)
+    vector = numpy.asarray(rows, dtype=numpy.int64)
+    if not len(vector):
+        return Subset.empty_subset(original_num_examples)
+    if bool((numpy.diff(vector) == 1).all()):
+        return Subset(slice(int(vector[0]), int(vector[-1]) + 1), original_num_examples)
+    subset = Subset.empty_subset(original_num_examples)
+    subset.list_or_slice = vector.tolist()
+    return subset
+
+
+def _united(first: Subset, second: Subset) -> Subset:
+    """Put the rows of one subset behind those of another."""
+    rows = [
+        list(range(*subset.list_or_slice.indices(subset.original_num_examples)))
+        if isinstance(subset.list_or_slice, slice)
+        else subset.list_or_slice
+        for subset in (first, second)
+    ]
+    return rows_as_given(rows[0] + rows[1], first.original_num_examples)
+
+
+def get_subsets(
+    h5file: Any, splits: Iterable[str], sources: Iterable[str], given: bool = False
+) -> list[Subset]:
     """Find the rows of some sources that belong to splits.
 
     Parameters
@@ -214,6 +256,9 @@ def get_subsets(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> l
         The splits, united if there are several.
     sources : iterable of str
         The sources.
+    given : bool, optional
+        Whether row numbers that the file lists, and the splits, keep their order, and rows their
+        repetitions; otherwise each row is there once, in the order of the file.
 
     Returns
     -------
@@ -241,15 +286,18 @@ def get_subsets(h5file: Any, splits: Iterable[str], sources: Iterable[str]) -> l
                     f"source {source!r} is not available in split {split!r} of "
                     f"{h5file.filename!r}; that split provides {provided}"
                 )
-            subset = _subset_of(h5file, row)
-            total = subset if total is None else total + subset
+            subset = _subset_of(h5file, row, given)
+            if total is None:
+                total = subset
+            else:
+                total = _united(total, subset) if given else total + subset
         if total is None:
             raise ValueError("`splits` names no split; give one or more")
         subsets.append(total)
     return subsets
 
 
-def _subset_of(h5file: Any, row: SplitRow) -> Subset:
+def _subset_of(h5file: Any, row: SplitRow, given: bool) -> Subset:
     where = f"split {row.split!r} of source {row.source!r} in {h5file.filename!r}"
     if row.source not in h5file:
         raise StorageError(
@@ -279,4 +327,4 @@ def _subset_of(h5file: Any, row: SplitRow) -> Subset:
         )
     if first == last:
         return Subset.empty_subset(length)
-    return Subset(bounds, length)
+    return rows_as_given(bounds, length) if given else Subset(bounds, length)

@@ -8,6 +8,8 @@ list of indices, or a number of examples (both *batch* schemes). It knows nothin
 ``_sequential``           `SequentialScheme`, `SequentialExampleScheme`, `ConstantScheme`
 ``_shuffled``             `ShuffledScheme`, `ShuffledExampleScheme`: as the original
 ``_permuted``             `PermutedScheme`, `PermutedExampleScheme`: no memory, no delay
+``_chunk_shuffled``       `ChunkShuffledScheme`, `ChunkShuffledExampleScheme`: for chunked files
+``_chunk_order``          the order that these have
 ``_concatenated``         `ConcatenatedScheme`
 ``_folds``                `cross_validation`, `shuffled_split`
 ``_requests``             the iterators that the schemes return
@@ -25,6 +27,8 @@ from fuel.schemes._base import (
     IterationScheme,
     RequestIterator,
 )
+from fuel.schemes._chunk_order import ChunkLayout
+from fuel.schemes._chunk_shuffled import ChunkShuffledExampleScheme, ChunkShuffledScheme
 from fuel.schemes._concatenated import ConcatenatedScheme
 from fuel.schemes._folds import cross_validation, shuffled_split
 from fuel.schemes._permuted import PermutedExampleScheme, PermutedScheme
@@ -34,6 +38,9 @@ from fuel.schemes._shuffled import ShuffledExampleScheme, ShuffledScheme
 __all__ = [
     "BatchScheme",
     "BatchSizeScheme",
+    "ChunkLayout",
+    "ChunkShuffledExampleScheme",
+    "ChunkShuffledScheme",
     "ConcatenatedScheme",
     "ConstantScheme",
     "IndexScheme",

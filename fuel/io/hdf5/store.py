@@ -1,0 +1,140 @@
+"""The rows of the datasets in one open HDF5 file, each read in the fastest way that is safe.
+
+`Store` is what `fuel.datasets.hdf5` reads through. How a dataset is read is chosen in ``_layout``:
+from the mapped file (``_mapping``, ``_contiguous``, ``_tiles``), from decoded chunks (``_chunked``,
+``_table``, ``_decoders``, ``_cache``), from the heap of elements of variable length
+(``_variable``), or by HDF5 itself (``_selection``). Opening and counting files is not done here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from fuel.io.hdf5._cache import DEFAULT_BYTES, ChunkCache
+from fuel.io.hdf5._layout import Rows, rows_of
+from fuel.io.hdf5._mapping import FileMap, map_file
+from fuel.io.hdf5._selection import SelectedRows
+
+__all__ = ["DEFAULT_BYTES", "Store"]
+
+
+class Store:
+    """What can be read from an open file.
+
+    Parameters
+    ----------
+    h5file : h5py.File
+        The file.
+    path : str or None
+        Its path if we opened it ourselves with the default driver: then it may be mapped.
+    cache_bytes : int, optional
+        How many bytes of decoded chunks to keep, for all datasets of the file together.
+
+    Notes
+    -----
+    Several threads may read at once. A store is for the process that made it, and only as long as
+    the file is open; it is not pickled with whoever has it.
+
+    """
+
+    def __init__(self, h5file: Any, path: str | None, cache_bytes: int = DEFAULT_BYTES) -> None:
+        self.h5file = h5file
+        self.path = path
+        self.cache = ChunkCache(cache_bytes)
+        self._pid = os.getpid()
+        self._rows: dict[str, tuple[Any, Rows]] = {}
+        self._lock = threading.Lock()
+        self._filemap: FileMap | None = None
+        self._descriptor: int | None = None
+        self._looked = False
+        #: Whether somebody may be writing: then what HDF5 says at the moment is all that counts.
+        self.changing: bool = h5file.mode != "r" or h5file.swmr_mode
+
+    def belongs_to(self, h5file: Any) -> bool:
+        """Tell whether this is the store of a file, in this process."""
+        return self.h5file is h5file and self._pid == os.getpid()
+
+    def rows(self, name: str) -> Rows:
+        """Return what reads a dataset.
+
+        Parameters
+        ----------
+        name : str
+            The dataset.
+
+        Returns
+        -------
+        Rows
+            Its rows.
+
+        Raises
+        ------
+        KeyError
+            If there is no such dataset.
+
+        """
+        known = self._rows.get(name)
+        if known is not None:
+            return known[1]
+        with self._lock:
+            dataset = self.h5file[name]
+            rows = self._choose(dataset)
+            if not self.changing:
+                self._rows[name] = dataset, rows
+            return rows
+
+    def _choose(self, dataset: Any) -> Rows:
+        if self.changing:
+            return SelectedRows(dataset)
+        self._look()
+        return rows_of(dataset, self._filemap, self._descriptor, self.cache)
+
+    def _look(self) -> None:
+        """Map the file, or open it a second time, once."""
+        if self._looked:
+            return
+        self._looked = True
+        if self.path is None:
+            return
+        self._filemap = map_file(self.path, self.h5file)
+        if self._filemap is None and os.name == "posix":
+            self._descriptor = _same_file(self.path, self.h5file)
+
+    @property
+    def filemap(self) -> FileMap | None:
+        """FileMap or None: The file, if it is mapped."""
+        self._look()
+        return self._filemap
+
+    def __reduce__(self) -> Any:
+        return (_nothing, ())
+
+    def __del__(self) -> None:
+        descriptor = self.__dict__.get("_descriptor")
+        if descriptor is not None:
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass
+
+
+def _same_file(path: str, h5file: Any) -> int | None:
+    """Open the file that HDF5 has open, if it still is under its name."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        ours, theirs = os.fstat(descriptor), os.fstat(h5file.id.get_vfd_handle())
+        if (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino):
+            return descriptor
+    except (OSError, NotImplementedError, RuntimeError):
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _nothing() -> None:
+    """Stand for the store of an unpickled dataset: it has none yet."""
