@@ -33,6 +33,9 @@ LANES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("simplejpeg", "numpy"),
         ("spdl", "numpy"),
         ("datasets", "numpy"),
+        ("h5py", "numpy"),
+        ("tensorstore", "numpy"),
+        ("zarr", "numpy"),
     ),
     "tensorflow": (("tensorflow-cpu",),),
     # The part that runs on a CPU needs no CUDA, which its dependencies would bring.

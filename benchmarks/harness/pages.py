@@ -36,8 +36,9 @@ def section(result: dict[str, Any]) -> str:
         lines += ["", "| ratio | wanted | found |", "| --- | ---: | ---: |"]
         for goal in goals:
             which = f" ({goal['which']})" if goal["against"] == BEST_PEER else ""
+            case = f"{goal['case']}: " if goal.get("case") else ""
             lines.append(
-                f"| {goal['contender']} to {goal['against']}{which} | {goal['wanted']:g} | "
+                f"| {case}{goal['contender']} to {goal['against']}{which} | {goal['wanted']:g} | "
                 f"{goal['found']:.2f} |"
             )
     for one in result["skipped"]:

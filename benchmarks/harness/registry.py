@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 #: The workloads, by the names of their modules.
-WORKLOADS = ("w1", "w2", "w4", "w6")
+WORKLOADS = ("w1", "w2", "w3", "w4", "w6")
 
 #: Every number that a workload draws comes from here.
 SEED = 20261129
@@ -64,11 +64,15 @@ class Contender:
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of speeds to reach: of one contender to another, or to the best peer."""
+    """A ratio of speeds to reach: of one contender to another, or to the best peer.
+
+    Without a case, the names say which contenders are meant.
+    """
 
     contender: str
     against: str
     ratio: float
+    case: str = ""
 
 
 class Workload:

@@ -132,14 +132,15 @@ def _relative(row: dict[str, Any], other: dict[str, Any] | None) -> float | None
 def _goals(
     workload: Workload, rows: list[dict[str, Any]], peers: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    named = {row["contender"]: row for row in rows}
     for goal in workload.goals:
+        named = {row["contender"]: row for row in rows if goal.case in ("", row["case"])}
         ours = named.get(goal.contender)
         if ours is None:
             continue
         against = peers[ours["case"]] if goal.against == BEST_PEER else named.get(goal.against)
         found = _relative(ours, against)
         yield {
+            "case": goal.case,
             "contender": goal.contender,
             "against": goal.against,
             "which": against["contender"] if against else "",
@@ -174,8 +175,9 @@ def table(result: dict[str, Any]) -> str:
         if goal["found"] is not None:
             which = f" ({goal['which']})" if goal["against"] == BEST_PEER else ""
             mark = "reached" if goal["met"] else "MISSED"
+            case = f"{goal['case']}: " if goal.get("case") else ""
             lines.append(
-                f"  {mark}: {goal['contender']} is {goal['found']:.2f} of {goal['against']}{which}"
+                f"  {mark}: {case}{goal['contender']} is {goal['found']:.2f} of {goal['against']}{which}"
                 f", wanted {goal['wanted']:g}"
             )
     return "\n".join(lines)

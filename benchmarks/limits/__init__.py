@@ -29,6 +29,7 @@ _FUNCTIONS = {
         "pad_list": "ppnnpp",
     },
     "jpeg": {"window": "pnddiip"},
+    "store": {"gather_rows": "ppnnp", "lzf": "pnpn"},
 }
 
 
@@ -53,6 +54,7 @@ def compile_and_load(name: str, folder: Path, *more: str) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     for function, letters in _FUNCTIONS[name].items():
         getattr(library, function).argtypes = [_TYPES[letter] for letter in letters]
+        getattr(library, function).restype = ctypes.c_int64
     return library
 
 
