@@ -177,7 +177,7 @@ def table(result: dict[str, Any]) -> str:
             mark = "reached" if goal["met"] else "MISSED"
             case = f"{goal['case']}: " if goal.get("case") else ""
             lines.append(
-                f"  {mark}: {case}{goal['contender']} is {goal['found']:.2f} of {goal['against']}{which}"
-                f", wanted {goal['wanted']:g}"
+                f"  {mark}: {case}{goal['contender']} is {goal['found']:.2f} of "
+                f"{goal['against']}{which}, wanted {goal['wanted']:g}"
             )
     return "\n".join(lines)
