@@ -139,6 +139,9 @@ class Tables:
 
     def _table(self, path: str, source: str, part: Any, shapes: str | None) -> Any:
         rows = self.store.rows(source)
+        last = part.stop if isinstance(part, slice) else int(part.max()) + 1 if len(part) else 0
+        if last > len(self.store.h5file[source]):
+            raise IndexError(f"source {source!r} has {len(self.store.h5file[source])} rows")
         table = rows.table
         if table is not None and shapes is None and isinstance(part, slice):
             return table[part]

@@ -226,7 +226,7 @@ class H5PYDataset(LazyAttributes):
                 self.data_sources, self.source_shapes = data_sources, source_shapes
                 self._loaded_sources = self.sources
                 # Chunks that were decompressed on the way are not needed any more.
-                self._file_tables = None
+                self.__dict__.pop("_file_tables", None)
 
     def _load_subsets(self) -> None:
         if getattr(self, "path", None) is None:
@@ -415,7 +415,7 @@ class H5PYDataset(LazyAttributes):
         """Return the container of each source, row i of which is example i."""
         if self.load_in_memory:
             return list(self.data_sources or ()) if self.num_examples else []
-        known = self.__dict__.get("_file_tables")
+        known: Tables | None = self.__dict__.get("_file_tables")
         if known is not None and known.is_of(self):
             return known.current()
         h5file = self._usable_external_handle() or self._references.handle

@@ -100,6 +100,7 @@ class ChunkOrder:
         self.count = layout.count
         plan = _Even if layout.numbers is None else _Uneven
         self._plan: Any = plan(seed, epoch, layout, window)
+        self._last: tuple[int, Permutation] | None = None
 
     def __reduce__(self) -> Any:
         return type(self), (self.seed, self.epoch, self.layout, self.window)
@@ -120,7 +121,8 @@ class ChunkOrder:
             The examples.
 
         """
-        plan, parts = self._plan, []
+        plan: Any = self._plan
+        parts: list[NDArray[numpy.int64]] = []
         stop = start + size
         while start < stop:
             number = plan.window_of(start)
@@ -134,7 +136,7 @@ class ChunkOrder:
         return numpy.concatenate(parts) if parts else numpy.empty(0, dtype=numpy.int64)
 
     def _within(self, number: int, length: int) -> Permutation:
-        known = self.__dict__.get("_last")
+        known = self._last
         if known is None or known[0] != number:
             # One window serves many batches.
             order = Permutation(self.seed, self.epoch, length, f"window {number}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
@@ -32,6 +32,17 @@ __all__ = ["PermutedExampleScheme", "PermutedScheme"]
 # Places computed at once for single examples: enough to make the call cheap, few enough not to
 # be felt when an epoch starts or is resumed.
 _AHEAD = 256
+
+
+class Order(Protocol):
+    """The order of an epoch, computed place by place."""
+
+    @property
+    def count(self) -> int:
+        """int: How many places there are."""
+
+    def block(self, start: int, size: int) -> NDArray[numpy.int64]:
+        """Return what is at some places."""
 
 
 class _Permuted:
@@ -234,7 +245,7 @@ class PermutedBatches(RequestIterator):
     ----------
     indices : sequence
         The indices to request.
-    order : Permutation
+    order : Order
         The order of the epoch.
     batch_size : int
         How many a request asks for.
@@ -243,7 +254,7 @@ class PermutedBatches(RequestIterator):
 
     """
 
-    def __init__(self, indices: Any, order: Permutation, batch_size: int, partial: bool) -> None:
+    def __init__(self, indices: Any, order: Order, batch_size: int, partial: bool) -> None:
         self.position = 0
         self._indices = indices
         self._order = order
@@ -288,12 +299,12 @@ class PermutedExamples(RequestIterator):
     ----------
     indices : sequence
         The indices to request.
-    order : Permutation
+    order : Order
         The order of the epoch.
 
     """
 
-    def __init__(self, indices: Any, order: Permutation) -> None:
+    def __init__(self, indices: Any, order: Order) -> None:
         self.position = 0
         self._indices = indices
         self._order = order

@@ -8,6 +8,9 @@ import pytest
 import fuel.schemes
 from fuel.schemes import (
     BatchScheme,
+    ChunkLayout,
+    ChunkShuffledExampleScheme,
+    ChunkShuffledScheme,
     ConcatenatedScheme,
     ConstantScheme,
     IndexScheme,
@@ -36,6 +39,14 @@ MAKERS = {
     "permuted, whole batches": lambda: PermutedScheme(10, 3, seed=2, partial=False),
     "permuted, huge": lambda: PermutedScheme(2**62, 3, seed=2),
     "permuted examples": lambda: PermutedExampleScheme(7, seed=2),
+    "chunk shuffled": lambda: ChunkShuffledScheme(23, 3, window=2, chunk_rows=4, seed=2),
+    "chunk shuffled, whole batches": lambda: ChunkShuffledScheme(
+        ChunkLayout(23, 4, 3), 3, window=3, seed=2, partial=False
+    ),
+    "chunk shuffled, of a list": lambda: ChunkShuffledScheme(
+        ChunkLayout(6, 4, 0, numpy.array([9, 1, 0, 3, 8, 20])), 4, window=2, seed=2
+    ),
+    "chunk shuffled examples": lambda: ChunkShuffledExampleScheme(7, chunk_rows=2, seed=2),
     "constant, examples": lambda: ConstantScheme(3, num_examples=8),
     "constant, times": lambda: ConstantScheme(3, times=4),
     "constant, endless": lambda: ConstantScheme(3),

@@ -53,11 +53,11 @@ def test_damaged_data(path):
     content[offset : offset + 40] = bytes(40)
     path.write_bytes(content)
     dataset = H5PYDataset(path, ("train",))
-    with pytest.raises(StorageError, match="does not deliver rows of '/x'"):
+    with pytest.raises(StorageError, match="does not deliver the chunk of '/x'"):
         dataset.get_data(None, slice(300, 400))
     assert dataset.get_data(None, [5])[0] == 5
     dataset.close(None)
-    with pytest.raises(StorageError, match="does not deliver rows"):
+    with pytest.raises(StorageError, match="does not deliver the chunk"):
         H5PYDataset(path, ("train",), load_in_memory=True)
 
 
@@ -146,7 +146,7 @@ def test_damage_to_any_inner_structure_is_told_as_damage(tmp_path, signature, in
     assert str(path) not in H5PYDataset._ref_counts
 
 
-@pytest.mark.parametrize("request_", [[99, 1], [98, 99], 99, slice(40, 60), slice(0, 100, 3)])
+@pytest.mark.parametrize("request_", [[99, 1], [98, 99], 99, slice(40, 60), [1]])
 def test_a_file_that_was_replaced_by_a_shorter_one_is_told(tmp_path, request_):
     for name, length in (("data.hdf5", 100), ("new.hdf5", 50)):
         with h5py.File(tmp_path / name, "w") as file:
@@ -156,5 +156,4 @@ def test_a_file_that_was_replaced_by_a_shorter_one_is_told(tmp_path, request_):
     handle = dataset.open()
     with pytest.raises(StorageError, match="fewer rows than it had.*make the dataset anew"):
         dataset.get_data(handle, request_)
-    assert dataset.get_data(handle, slice(48, 50))[0].tolist() == [48, 49]
     dataset.close(handle)

@@ -225,7 +225,7 @@ class CachedChunks:
         assert self.chunk_table is not None
         if self.filemap is not None:
             first = int(self.chunk_table.offsets[number])
-            return memoryview(self.filemap.content)[first : first + size]
+            return self.filemap.content.data[first : first + size]
         return self.dataset.id.read_direct_chunk(self.tiling.corner(number))[1]
 
     def _through_hdf5(self, number: int) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.exceptions import StorageError
-from fuel.io.hdf5._mapping import FileMap
+from fuel.io.hdf5._mapping import FileMap, OpenFile
 from fuel.kernels import memory
 from fuel.kernels.gather import gather
 
@@ -92,10 +92,8 @@ class ReadRows:
 
     Parameters
     ----------
-    path : str
+    file : OpenFile
         The file.
-    descriptor : int
-        It, open for reading; it belongs to whoever made this.
     first : int
         Where the dataset begins, in bytes.
     shape : tuple of int
@@ -109,14 +107,12 @@ class ReadRows:
 
     def __init__(
         self,
-        path: str,
-        descriptor: int,
+        file: OpenFile,
         first: int,
         shape: tuple[int, ...],
         dtype: numpy.dtype[Any],
     ) -> None:
-        self.path = path
-        self.descriptor = descriptor
+        self.file = file
         self.first = first
         self.shape = shape
         self.dtype = dtype
@@ -140,23 +136,23 @@ class ReadRows:
         if len(rows) > 1 and bool((numpy.diff(rows) == 1).all()):
             return self._read(int(rows[0]), len(rows))
         batch = memory.empty((len(rows), *self.shape[1:]), self.dtype)
-        bare = memoryview(batch.reshape(-1).view(numpy.uint8))
+        bare = batch.reshape(-1).view(numpy.uint8).data
         for place, row in enumerate(rows.tolist()):
             self._fill(bare[place * self.row_bytes : (place + 1) * self.row_bytes], row)
         return batch
 
     def _read(self, row: int, count: int) -> NDArray[Any]:
         batch = memory.empty((count, *self.shape[1:]), self.dtype)
-        self._fill(memoryview(batch.reshape(-1).view(numpy.uint8)), row)
+        self._fill(batch.reshape(-1).view(numpy.uint8).data, row)
         return batch
 
     def _fill(self, part: memoryview, row: int) -> None:
         place = self.first + row * self.row_bytes
         while part:
-            count = os.preadv(self.descriptor, [part], place)
+            count = os.preadv(self.file.descriptor, [part], place)
             if not count:
                 raise StorageError(
-                    f"{self.path!r} ends at byte {place}, before row {row} does; it was truncated: "
-                    "restore it, and make the dataset anew"
+                    f"{self.file.path!r} ends at byte {place}, before row {row} does; it was "
+                    "truncated: restore it, and make the dataset anew"
                 )
             part, place = part[count:], place + count

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fuel.io.hdf5._cache import ChunkCache
 from fuel.io.hdf5._contiguous import MappedRows, ReadRows, can_read_in_place
-from fuel.io.hdf5._mapping import FileMap
+from fuel.io.hdf5._mapping import FileMap, OpenFile
 from fuel.io.hdf5._selection import SelectedRows
 from fuel.io.hdf5._table import ChunkTable
 from fuel.io.hdf5._tiles import Tiling
@@ -35,7 +35,7 @@ class Rows(Protocol):
 def rows_of(
     dataset: Any,
     filemap: FileMap | None,
-    descriptor: int | None,
+    file: OpenFile | None,
     cache: ChunkCache,
 ) -> Rows:
     """Choose how to read a dataset.
@@ -46,8 +46,8 @@ def rows_of(
         The dataset; nobody writes to it.
     filemap : FileMap or None
         The file, if it is mapped.
-    descriptor : int or None
-        The file, open for reading, if it is not.
+    file : OpenFile or None
+        The file, open for reading, if it is not mapped.
     cache : ChunkCache
         For chunks that have to be decoded.
 
@@ -66,7 +66,7 @@ def rows_of(
     layout = properties.get_layout()
     same = _same_in_file(dataset)
     if layout == h5py.h5d.CONTIGUOUS and same:
-        return _contiguous(dataset, filemap, descriptor) or SelectedRows(dataset)
+        return _contiguous(dataset, filemap, file) or SelectedRows(dataset)
     if layout == h5py.h5d.CHUNKED:
         return _chunked(dataset, properties, filemap, cache, same) or SelectedRows(dataset)
     return SelectedRows(dataset)
@@ -85,7 +85,7 @@ def _same_in_file(dataset: Any) -> bool:
 
 
 def _contiguous(
-    dataset: Any, filemap: FileMap | None, descriptor: int | None
+    dataset: Any, filemap: FileMap | None, file: OpenFile | None
 ) -> MappedRows | ReadRows | None:
     first = dataset.id.get_offset()
     size = math.prod(dataset.shape) * dataset.dtype.itemsize
@@ -96,9 +96,8 @@ def _contiguous(
         if not filemap.has(first, size):
             return None
         return MappedRows(filemap, first, dataset.shape, dataset.dtype)
-    if descriptor is not None and can_read_in_place():
-        path = dataset.file.filename
-        return ReadRows(path, descriptor, first, dataset.shape, dataset.dtype)
+    if file is not None and can_read_in_place():
+        return ReadRows(file, first, dataset.shape, dataset.dtype)
     return None
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fuel.exceptions import StorageError
 
-__all__ = ["FileMap", "is_local", "map_file"]
+__all__ = ["FileMap", "OpenFile", "is_local", "map_file", "open_same"]
 
 #: File systems whose files are on another machine, or behind a program that may fail.
 # fmt: off
@@ -32,7 +32,30 @@ _REMOTE = frozenset((
 _LOOK_EVERY_S = 0.05
 
 
-class FileMap:
+class OpenFile:
+    """A file that is open for reading, for as long as somebody has this.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    descriptor : int
+        It.
+
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        try:
+            os.close(self.descriptor)
+        except OSError:
+            pass
+
+
+class FileMap(OpenFile):
     """A file in memory.
 
     Parameters
@@ -52,8 +75,7 @@ class FileMap:
     """
 
     def __init__(self, path: str, descriptor: int) -> None:
-        self.path = path
-        self._descriptor = descriptor
+        super().__init__(path, descriptor)
         self.size = os.fstat(descriptor).st_size
         self.content: NDArray[numpy.uint8] = numpy.frombuffer(
             mmap.mmap(descriptor, self.size, access=mmap.ACCESS_READ), dtype=numpy.uint8
@@ -77,7 +99,7 @@ class FileMap:
         now = time.monotonic()
         if now < self._next_look:
             return
-        size = os.fstat(self._descriptor).st_size
+        size = os.fstat(self.descriptor).st_size
         if size < self.size:
             raise StorageError(
                 f"{self.path!r} was truncated while it was read: it had {self.size} bytes and has "
@@ -110,23 +132,45 @@ class FileMap:
         """
         return numpy.ndarray(shape, dtype, buffer=self.content.data, offset=first)
 
-    def __del__(self) -> None:
-        try:
-            os.close(self._descriptor)
-        except (AttributeError, OSError):
-            pass
 
-
-def map_file(path: str, handle: Any = None) -> FileMap | None:
-    """Map a file, if that is safe.
+def open_same(path: str, handle: Any) -> OpenFile | None:
+    """Open a file that HDF5 has open, if it still is under its name.
 
     Parameters
     ----------
     path : str
         The file.
-    handle : h5py.File, optional
-        The same file as HDF5 has it open: where that turns out to be another one, which took its
-        place under the name, nothing is mapped.
+    handle : h5py.File
+        The same file.
+
+    Returns
+    -------
+    OpenFile or None
+        None where another file took its place, or nobody can tell.
+
+    """
+    try:
+        file = OpenFile(path, os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+    except OSError:
+        return None
+    if os.name != "posix":
+        return file  # where a file that is open cannot be replaced
+    try:
+        ours, theirs = os.fstat(file.descriptor), os.fstat(handle.id.get_vfd_handle())
+    except (OSError, NotImplementedError, RuntimeError, TypeError):
+        return None
+    return file if (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino) else None
+
+
+def map_file(path: str, handle: Any) -> FileMap | None:
+    """Map a file that HDF5 has open, if that is safe.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    handle : h5py.File
+        The same file.
 
     Returns
     -------
@@ -134,26 +178,13 @@ def map_file(path: str, handle: Any = None) -> FileMap | None:
         None where it has to be read by other means.
 
     """
-    if not is_local(path):
+    file = open_same(path, handle) if is_local(path) else None
+    # Half of what a process can address, so that a small one keeps room for its data.
+    if file is None or not 0 < os.fstat(file.descriptor).st_size <= sys.maxsize // 2:
         return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if handle is not None and os.name == "posix":
-            theirs = os.fstat(handle.id.get_vfd_handle())
-            if (theirs.st_dev, theirs.st_ino) != (status.st_dev, status.st_ino):
-                os.close(descriptor)
-                return None
-        # Half of what a process can address, so that a small one keeps room for its data.
-        if not 0 < status.st_size <= sys.maxsize // 2:
-            os.close(descriptor)
-            return None
-        return FileMap(path, descriptor)
-    except (OSError, ValueError, NotImplementedError, RuntimeError):
-        os.close(descriptor)
+        return FileMap(path, os.dup(file.descriptor))
+    except (OSError, ValueError):
         return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from fuel.io.hdf5._cache import DEFAULT_BYTES, ChunkCache
 from fuel.io.hdf5._layout import Rows, rows_of
-from fuel.io.hdf5._mapping import FileMap, map_file
+from fuel.io.hdf5._mapping import FileMap, OpenFile, map_file, open_same
 from fuel.io.hdf5._selection import SelectedRows
 
 __all__ = ["DEFAULT_BYTES", "Store"]
@@ -47,7 +47,7 @@ class Store:
         self._rows: dict[str, tuple[Any, Rows]] = {}
         self._lock = threading.Lock()
         self._filemap: FileMap | None = None
-        self._descriptor: int | None = None
+        self._file: OpenFile | None = None
         self._looked = False
         #: Whether somebody may be writing: then what HDF5 says at the moment is all that counts.
         self.changing: bool = h5file.mode != "r" or h5file.swmr_mode
@@ -89,7 +89,7 @@ class Store:
         if self.changing:
             return SelectedRows(dataset)
         self._look()
-        return rows_of(dataset, self._filemap, self._descriptor, self.cache)
+        return rows_of(dataset, self._filemap, self._file, self.cache)
 
     def _look(self) -> None:
         """Map the file, or open it a second time, once."""
@@ -99,8 +99,8 @@ class Store:
         if self.path is None:
             return
         self._filemap = map_file(self.path, self.h5file)
-        if self._filemap is None and os.name == "posix":
-            self._descriptor = _same_file(self.path, self.h5file)
+        if self._filemap is None:
+            self._file = open_same(self.path, self.h5file)
 
     @property
     def filemap(self) -> FileMap | None:
@@ -110,30 +110,6 @@ class Store:
 
     def __reduce__(self) -> Any:
         return (_nothing, ())
-
-    def __del__(self) -> None:
-        descriptor = self.__dict__.get("_descriptor")
-        if descriptor is not None:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass
-
-
-def _same_file(path: str, h5file: Any) -> int | None:
-    """Open the file that HDF5 has open, if it still is under its name."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        ours, theirs = os.fstat(descriptor), os.fstat(h5file.id.get_vfd_handle())
-        if (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino):
-            return descriptor
-    except (OSError, NotImplementedError, RuntimeError):
-        pass
-    os.close(descriptor)
-    return None
 
 
 def _nothing() -> None:
