@@ -117,7 +117,7 @@ static int fuel_lzf(const uint8_t *data, int64_t length, uint8_t *out, int64_t s
  * First byte of each element, then the second of each, and so on. Planes of bytes are put together
  * eight, four, two or one at a time, as words written `size` bytes apart.
  */
-#define FUEL_BLOCK 512 /* elements: their planes and words fit the first cache together */
+#define FUEL_BLOCK 16384 /* bytes: planes and words of so many fit the first cache together */
 
 static void fuel_join_1(const uint8_t *in, int64_t count, int64_t size, uint8_t *out)
 {
@@ -227,9 +227,10 @@ static void fuel_join_8(const uint8_t *in, int64_t plane, int64_t count, int64_t
 static void fuel_unshuffle(const uint8_t *in, int64_t length, int64_t size, uint8_t *out)
 {
     const int64_t count = size > 1 ? length / size : 0;
+    const int64_t block = size < FUEL_BLOCK / 16 ? FUEL_BLOCK / size / 16 * 16 : 16;
     int64_t k, j;
-    for (k = 0; k < count; k += FUEL_BLOCK) {
-        const int64_t part = count - k < FUEL_BLOCK ? count - k : FUEL_BLOCK;
+    for (k = 0; k < count; k += block) {
+        const int64_t part = count - k < block ? count - k : block;
         const uint8_t *from = in + k;
         uint8_t *to = out + k * size;
         for (j = 0; j + 8 <= size; j += 8) fuel_join_8(from + j * count, count, part, size, to + j);

@@ -1,177 +1,191 @@
-"""Undoing the filters that HDF5 itself knows: LZF, the shuffle of bytes, the checksum of Fletcher.
+"""Undoing the filters that HDF5 has of its own: LZF, the shuffle of bytes, and Fletcher's checksum.
 
-What is compiled is in ``_filters.pyx`` and ``_filters.h``, the same in NumPy in
-``_filters_reference``. Decompressing gzip is left to libraries. All functions may be called from
-several threads at once, and run without the interpreter's lock.
+In this module, the door to the kernel: `lzf_decompress`, `unshuffle` and `fletcher32`. They take
+chunks as they are in the file. Not here: gzip and Zstandard, for which there are packages, and which
+filters a data set has (`fuel.io.hdf5`).
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
+from fuel.kernels import memory
 from fuel.kernels._select import select
 
 __all__ = ["fletcher32", "lzf_decompress", "unshuffle"]
 
-_kernel: Any = select("filters")
+_kernel = select("filters")
+_lzf = _kernel.lzf
+_unshuffle = _kernel.unshuffle
+_fletcher32 = _kernel.fletcher32
+_BYTE = numpy.dtype(numpy.uint8)
 
 _WRONG = {
-    1: "it ends in the middle of a run",
-    2: "it gives more than was expected",
-    3: "a copy begins before the first byte",
-    4: "it gives less than was expected",
+    1: "they end in the middle of a run at byte {place}",
+    2: "they hold more than the {size} bytes expected (at byte {place})",
+    3: "byte {place} refers to what would be before the beginning",
+    4: "they hold fewer than the {size} bytes expected",
 }
 
 
-def _target(out: Any, size: int) -> NDArray[numpy.uint8]:
-    if out is None:
-        fresh: NDArray[numpy.uint8] = numpy.empty(size, dtype=numpy.uint8)
-        return fresh
-    if not isinstance(out, numpy.ndarray) or not out.flags.c_contiguous or out.dtype.hasobject:
-        raise ValueError(f"`out` must be an array in C order without objects, got {out!r:.80}")
-    if not out.flags.writeable or out.nbytes != size:
-        raise ValueError(
-            f"`out` must be a writable array of {size} bytes, got {out.nbytes} bytes"
-            + ("" if out.flags.writeable else ", read-only")
-        )
-    whole: NDArray[numpy.uint8] = out.reshape(-1).view(numpy.uint8)
-    return whole
-
-
-def _readable(data: Any) -> Any:
-    try:
-        view = memoryview(data)
-    except TypeError:
-        raise ValueError(f"the data must be bytes, got {type(data).__name__}") from None
-    if not view.c_contiguous:
-        raise ValueError("the data must be bytes in C order")
-    return view
-
-
-def _size(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | numpy.integer) or value < least:
-        raise ValueError(f"`{name}` must be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
-def lzf_decompress(data: Any, size: int, out: NDArray[Any] | None = None) -> NDArray[numpy.uint8]:
-    """Decompress what LZF compressed.
+def lzf_decompress(data: Any, size: int, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return what LZF made smaller.
 
     Parameters
     ----------
     data : bytes-like
-        The compressed bytes.
+        What LZF made of it: a chunk as it is in the file.
     size : int
-        How many bytes come out.
+        How many bytes it had before.
     out : numpy.ndarray, optional
-        What to write to: `size` bytes of any type.
+        Where it goes: any type without objects, `size` bytes in all, in C order, writable. By
+        default a new array from `fuel.kernels.memory`.
 
     Returns
     -------
     numpy.ndarray, shape (size,), dtype uint8
-        The bytes, or a window on `out`.
+        Or `out` if that was given.
 
     Raises
     ------
+    TypeError
+        If `data` is not bytes.
     ValueError
-        If the data is damaged, or gives another number of bytes; or an argument is not as it
-        should be.
+        If the data are damaged or are of another size, or if `out` cannot take them. What `out`
+        holds then is arbitrary.
 
     Notes
     -----
-    The format is that of Marc Lehmann's LibLZF, as HDF5's filter 32000 stores it.
+    May be called from any thread; the interpreter's lock is free meanwhile. Written after the
+    description of the format: a byte below 32 is followed by one more literal bytes than it says,
+    any other is a length and a distance back.
 
     Examples
     --------
     >>> from fuel.kernels.filters import lzf_decompress
-    >>> lzf_decompress(b'\\x00a\\x80\\x00', 7).tobytes()
-    b'aaaaaaa'
+    >>> lzf_decompress(bytes([1, 97, 98, 0b10000000, 1]), 8).tobytes()
+    b'abababab'
 
     """
-    view = _readable(data)
-    size = _size("size", size, 0)
-    target = _target(out, size)
-    status, place = _kernel.lzf(view, target) if size else (0 if not view.nbytes else 2, 0)
-    if status == -1:
-        raise ValueError("`out` must not share memory with the data")
-    if status:
+    size = operator.index(size)
+    target = _target(size, out)
+    status, place = _lzf(data, target)
+    if status > 0:
+        wrong = _WRONG[status].format(place=place, size=size)
         raise ValueError(
-            f"the data is no LZF stream of {size} bytes: {_WRONG[status]}, at byte {place} of "
-            f"{view.nbytes}"
+            f"{memoryview(data).nbytes} bytes of LZF are damaged: {wrong}; read the chunk again, "
+            "or get the file again"
         )
-    return target
+    if status:
+        raise _overlap()
+    return target if out is None else out
 
 
-def unshuffle(data: Any, itemsize: int, out: NDArray[Any] | None = None) -> NDArray[numpy.uint8]:
-    """Undo HDF5's shuffle: put the bytes of each element side by side again.
+def unshuffle(data: Any, itemsize: int, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return elements whose bytes were shuffled: all first bytes, then all second ones, and so on.
 
     Parameters
     ----------
     data : bytes-like
-        The first bytes of all elements, then the second ones, and so on; and what is left over if
-        the elements do not fill it.
+        The bytes, shuffled. Those at the end that are no whole element were left as they are.
     itemsize : int
         The bytes of an element.
     out : numpy.ndarray, optional
-        What to write to: as many bytes.
+        Where they go: any type without objects, as many bytes as `data`, in C order, writable. By
+        default a new array from `fuel.kernels.memory`.
 
     Returns
     -------
-    numpy.ndarray, shape (bytes,), dtype uint8
-        The bytes, or a window on `out`.
+    numpy.ndarray, shape (n,), dtype uint8
+        Or `out` if that was given.
 
     Raises
     ------
+    TypeError
+        If `data` is not bytes.
     ValueError
-        If an argument is not as it should be.
+        If `itemsize` is less than 1, or if `out` cannot take the bytes.
+
+    Notes
+    -----
+    May be called from any thread; the interpreter's lock is free meanwhile.
 
     Examples
     --------
     >>> from fuel.kernels.filters import unshuffle
-    >>> unshuffle(b'aceBDF', 2).tobytes()
-    b'aBcDeF'
+    >>> unshuffle(b"adgbehcfi!", 3).tobytes()
+    b'abcdefghi!'
 
     """
-    view = _readable(data)
-    itemsize = _size("itemsize", itemsize, 1)
-    target = _target(out, view.nbytes)
-    if view.nbytes and _kernel.unshuffle(view, itemsize, target) == -1:
-        raise ValueError("`out` must not share memory with the data")
-    return target
+    itemsize = operator.index(itemsize)
+    if itemsize < 1:
+        raise ValueError(f"`itemsize` must be at least 1, got {itemsize}")
+    size = memoryview(data).nbytes
+    target = _target(size, out)
+    # An element larger than all of them makes no difference: nothing was shuffled.
+    status = _unshuffle(data, min(itemsize, size + 1), target)
+    if status:
+        raise _overlap()
+    return target if out is None else out
 
 
 def fletcher32(data: Any) -> int:
-    """Return the checksum that HDF5's filter of that name stores behind a chunk.
+    """Return the checksum that HDF5 puts behind a chunk.
 
     Parameters
     ----------
     data : bytes-like
-        The bytes.
+        The chunk without it.
 
     Returns
     -------
     int
-        32 bits.
+        From 0 to 2**32 - 1; in the file it stands in four bytes, the lowest first.
 
     Raises
     ------
-    ValueError
-        If it is no bytes.
+    TypeError
+        If `data` is not bytes.
 
     Notes
     -----
-    J. G. Fletcher, "An arithmetic checksum for serial transmissions", IEEE Transactions on
-    Communications 30 (1982), over 16-bit words, the first byte of each being the higher one.
+    May be called from any thread; the interpreter's lock is free meanwhile. The checksum is that of
+    J. G. Fletcher (1982, An arithmetic checksum for serial transmissions) of words of 16 bits, high
+    byte first, a single byte at the end being a high one.
 
     Examples
     --------
     >>> from fuel.kernels.filters import fletcher32
-    >>> hex(fletcher32(b'ab'))
-    '0x61626162'
+    >>> hex(fletcher32(b"abcdef"))
+    '0x50562a2d'
 
     """
-    view = _readable(data)
-    return int(_kernel.fletcher32(view)) if view.nbytes else 0
+    found: int = _fletcher32(data)
+    return found
+
+
+def _target(size: int, out: Any) -> NDArray[Any]:
+    """Return where bytes go, or say why they cannot."""
+    if out is None:
+        if size < 0:
+            raise ValueError(f"`size` must not be negative, got {size}")
+        return memory.empty((size,), _BYTE)
+    if not isinstance(out, numpy.ndarray) or out.dtype.hasobject:
+        got = out.dtype if isinstance(out, numpy.ndarray) else type(out).__name__
+        raise TypeError(f"`out` must be an array without objects, got {got}")
+    if out.nbytes != size:
+        raise ValueError(f"`out` must have {size} bytes, got {out.nbytes}; make it as large")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError(
+            "`out` must be writable and in C order, got an array that is not; "
+            "fuel.kernels.memory.empty makes one"
+        )
+    return out.reshape(-1).view(_BYTE) if size else numpy.empty(0, _BYTE)
+
+
+def _overlap() -> ValueError:
+    return ValueError("`out` must be apart from `data`, got bytes that overlap; copy one")
