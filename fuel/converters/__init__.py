@@ -18,7 +18,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from fuel.converters import digits, iris
+from fuel.converters import celeba, digits, dogs_vs_cats, iris, svhn, youtube_audio
+from fuel.converters.bring import tables
 
 __all__ = ["__version__", "all_converters"]
 
@@ -28,4 +29,12 @@ __version__ = "0.2"
 #: Name and function of every converter.
 all_converters: tuple[
     tuple[str, Callable[[argparse.ArgumentParser], Callable[..., tuple[str, ...]]]], ...
-] = (("digits", digits.fill_subparser), ("iris", iris.fill_subparser))
+] = (
+    ("digits", digits.fill_subparser),
+    ("celeba", celeba.fill_subparser),
+    ("dogs_vs_cats", dogs_vs_cats.fill_subparser),
+    ("iris", iris.fill_subparser),
+    ("svhn", svhn.fill_subparser),
+    ("youtube_audio", youtube_audio.fill_subparser),
+    ("csv", tables.fill_subparser),
+)

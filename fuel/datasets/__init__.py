@@ -30,21 +30,41 @@ import importlib
 from typing import Any
 
 _MODULE_OF = {
+    "CelebA": "fuel.datasets.celeba",
     "Dataset": "fuel.datasets.base",
     "Digits": "fuel.datasets.digits",
+    "DogsVsCats": "fuel.datasets.dogs_vs_cats",
     "H5PYDataset": "fuel.datasets.hdf5",
     "IndexableDataset": "fuel.datasets.base",
     "Iris": "fuel.datasets.iris",
     "IterableDataset": "fuel.datasets.base",
     "OneBillionWord": "fuel.datasets.billion",
+    "SVHN": "fuel.datasets.svhn",
     "TextFile": "fuel.datasets.text",
 }
 
-_SUBMODULES = frozenset({"base", "billion", "digits", "hdf5", "iris", "text", "toy"})
+_SUBMODULES = frozenset(
+    {
+        "base",
+        "billion",
+        "celeba",
+        "digits",
+        "dogs_vs_cats",
+        "hdf5",
+        "iris",
+        "svhn",
+        "text",
+        "toy",
+        "youtube_audio",
+    }
+)
 
 __all__ = [
+    "SVHN",
+    "CelebA",
     "Dataset",
     "Digits",
+    "DogsVsCats",
     "H5PYDataset",
     "IndexableDataset",
     "Iris",

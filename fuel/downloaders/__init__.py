@@ -13,11 +13,27 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from fuel.downloaders import digits, iris
+from fuel.downloaders import (
+    celeba,
+    digits,
+    dogs_vs_cats,
+    iris,
+    one_billion_word,
+    svhn,
+    youtube_audio,
+)
 
 __all__ = ["all_downloaders"]
 
 #: Name and function of every downloader.
 all_downloaders: tuple[
     tuple[str, Callable[[argparse.ArgumentParser], Callable[..., None]]], ...
-] = (("digits", digits.fill_subparser), ("iris", iris.fill_subparser))
+] = (
+    ("digits", digits.fill_subparser),
+    ("celeba", celeba.fill_subparser),
+    ("iris", iris.fill_subparser),
+    ("svhn", svhn.fill_subparser),
+    ("dogs_vs_cats", dogs_vs_cats.fill_subparser),
+    ("youtube_audio", youtube_audio.fill_subparser),
+    ("one_billion_word", one_billion_word.fill_subparser),
+)
