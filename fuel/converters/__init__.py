@@ -10,6 +10,7 @@ places, so that a failure destroys nothing. A converter that continues an output
 says so with an attribute (``convert.in_place = True``) and gets the user's directory itself.
 
 - `base`: the functions that converters are made of
+- `bring`: converters of your own files, one module for each kind; `export` is the way back
 - `iris`, `digits`: one module a data set
 """
 
@@ -19,7 +20,15 @@ import argparse
 from collections.abc import Callable
 
 from fuel.converters import celeba, digits, dogs_vs_cats, iris, svhn, youtube_audio
-from fuel.converters.bring import tables
+from fuel.converters.bring import (
+    arrays,
+    huggingface,
+    images,
+    parquet,
+    tables,
+    text,
+    webdataset,
+)
 
 __all__ = ["__version__", "all_converters"]
 
@@ -36,5 +45,12 @@ all_converters: tuple[
     ("iris", iris.fill_subparser),
     ("svhn", svhn.fill_subparser),
     ("youtube_audio", youtube_audio.fill_subparser),
+    ("images", images.fill_subparser),
     ("csv", tables.fill_subparser),
+    ("npz", arrays.fill_npz_subparser),
+    ("npy", arrays.fill_npy_subparser),
+    ("parquet", parquet.fill_subparser),
+    ("text", text.fill_subparser),
+    ("huggingface", huggingface.fill_subparser),
+    ("webdataset", webdataset.fill_subparser),
 )

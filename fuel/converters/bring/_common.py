@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fuel.converters.base import progress_bar
 from fuel.converters.bring import _splits
 from fuel.converters.writer import HDF5Writer, SourceSpec
-from fuel.exceptions import ConfigurationError, StorageError
+from fuel.exceptions import ConfigurationError, FuelError, StorageError
 
 __all__ = [
     "Input",
@@ -359,24 +359,30 @@ def write_table(
         raise StorageError("the input has no sources, so there is nothing to write; look at it")
     division = divided(table, split, seed, stratify, split_by)
     path = os.path.join(output_directory, output_filename)
-    with (
-        HDF5Writer(
-            path,
-            table.sources,
-            sizes=division.sizes(),
-            splits=division.names,
-            compression=compression,
-            inputs=inputs,
-        ) as writer,
-        progress_bar(output_filename, table.num_examples) as bar,
-    ):
-        done = 0
-        for number, name in enumerate(division.names):
-            for batch in table.batches(division.of == number):
-                writer.add(name, **batch)
-                done += len(next(iter(batch.values())))
-                bar.update(done)
-        _annotate(writer, table)
+    try:
+        with (
+            HDF5Writer(
+                path,
+                table.sources,
+                sizes=division.sizes(),
+                splits=division.names,
+                compression=compression,
+                inputs=inputs,
+            ) as writer,
+            progress_bar(output_filename, table.num_examples) as bar,
+        ):
+            done = 0
+            for number, name in enumerate(division.names):
+                for batch in table.batches(division.of == number):
+                    writer.add(name, **batch)
+                    done += len(next(iter(batch.values())))
+                    bar.update(done)
+            _annotate(writer, table)
+    except ValueError as error:
+        if isinstance(error, FuelError):
+            raise
+        # What the writer cannot take is in the data.
+        raise StorageError(f"the input cannot be stored: {error}") from error
     return (path,)
 
 
