@@ -86,8 +86,8 @@ def _targets(path: str, count: int) -> NDArray[numpy.uint8]:
     if wrong.any():
         raise damaged(
             path,
-            f"label {int(wrong.argmax()) + 1} of {count} in it should be from 1 to 9, or 10 for the "
-            f"digit 0, and is {values[wrong][0]}",
+            f"label {int(wrong.argmax()) + 1} of {count} in it should be from 1 to 9, or 10 for "
+            f"the digit 0, and is {values[wrong][0]}",
             _ADVICE,
         )
     return (values % 10).astype("uint8").reshape(-1, 1)

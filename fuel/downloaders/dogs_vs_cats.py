@@ -1,4 +1,4 @@
-"""Downloads the raw files of Dogs vs. Cats; `fuel.converters.dogs_vs_cats` has what becomes of them.
+"""Downloads the raw files of Dogs vs. Cats, which `fuel.converters.dogs_vs_cats` converts.
 
 The addresses are those of long ago. Where they do not answer, ``train.zip`` and ``test1.zip`` of
 the competition are the same files under shorter names: https://www.kaggle.com/c/dogs-vs-cats/data
