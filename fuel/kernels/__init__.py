@@ -18,6 +18,9 @@ compiled form against it, and it does the work where the compiled form is missin
 ``windows``          all windows over many sequences (``_rows``: shared with ``ragged``)
 ``packing``          several sequences in a row
 ``objects``          objects out of a list, and how long they are
+``chunks``           rows out of decoded chunks, wherever they are in memory
+``filters``          undoing HDF5's own filters: LZF, the shuffle of bytes, Fletcher's checksum
+``heap``             elements of variable length from the bytes of an HDF5 file
 ``permutation``      the index at any place of a shuffled order
 ``draws``            random bits and numbers by address
 ``jpeg``             encoded images (``_jpeg_backends``, ``_jpeg_batch``, ``_jpeg_pillow``)

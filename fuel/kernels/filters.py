@@ -1,8 +1,8 @@
 """Undoing the filters that HDF5 has of its own: LZF, the shuffle of bytes, and Fletcher's checksum.
 
 In this module, the door to the kernel: `lzf_decompress`, `unshuffle` and `fletcher32`. They take
-chunks as they are in the file. Not here: gzip and Zstandard, for which there are packages, and which
-filters a data set has (`fuel.io.hdf5`).
+chunks as they are in the file. Not here: gzip and Zstandard, for which there are packages, and
+which filters a data set has (`fuel.io.hdf5`).
 """
 
 from __future__ import annotations

@@ -197,11 +197,7 @@ def _checked_file(file: Any) -> Any:
 
 def _checked_places(starts: Any, lengths: Any) -> tuple[Any, Any]:
     for name, vector in (("starts", starts), ("lengths", lengths)):
-        if (
-            not isinstance(vector, numpy.ndarray)
-            or vector.dtype != numpy.int64
-            or vector.ndim != 1
-        ):
+        if not isinstance(vector, numpy.ndarray) or vector.dtype != numpy.int64 or vector.ndim != 1:
             raise TypeError(f"`{name}` must be a vector of int64, got {_described(vector)}")
     if len(starts) != len(lengths):
         raise ValueError(
