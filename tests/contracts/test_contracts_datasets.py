@@ -12,8 +12,12 @@ import fuel.datasets
 from fuel.config_parser import config
 from fuel.converters.digits import convert_digits
 from fuel.converters.iris import convert_iris
+from fuel.converters.writer import HDF5Writer, SourceSpec
 from fuel.datasets import (
+    SVHN,
+    CelebA,
     Digits,
+    DogsVsCats,
     H5PYDataset,
     IndexableDataset,
     Iris,
@@ -23,6 +27,7 @@ from fuel.datasets import (
 )
 from fuel.datasets.hdf5 import PytablesDataset
 from fuel.datasets.toy import Spiral, SwissRoll
+from fuel.datasets.youtube_audio import YouTubeAudio
 from fuel.downloaders.packaged import take_packaged
 from fuel.manifests import MANIFESTS
 from fuel.testing import DatasetContract
@@ -95,6 +100,23 @@ def built_in(folder, name, convert):
         convert(str(folder), str(folder))
 
 
+def written(folder, filename, split, **shapes):
+    """Write a file like that of a converter: bytes of these shapes, None for axes that vary."""
+    path = folder / filename
+    if path.exists():
+        return
+    rng = numpy.random.RandomState(1)
+    with HDF5Writer(
+        path, {name: SourceSpec(shape, "u1") for name, shape in shapes.items()}
+    ) as file:
+        for number in range(1, 7):
+            example = {
+                name: rng.randint(0, 256, [size or 1 + number % 3 for size in shape]).astype("u1")
+                for name, shape in shapes.items()
+            }
+            file.add_example(split, **example)
+
+
 MAKERS = {
     "indexable": lambda folder: IndexableDataset(
         {"x": numpy.arange(12).reshape(6, 2), "y": list("abcdef")}
@@ -121,6 +143,27 @@ MAKERS = {
     "iris": lambda folder: built_in(folder, "iris", convert_iris) or Iris(("all",)),
     "digits": lambda folder: (
         built_in(folder, "digits", convert_digits) or Digits(("test",), subset=slice(0, 6))
+    ),
+    "SVHN, whole numbers": lambda folder: (
+        written(
+            folder, "svhn_format_1.hdf5", "test", features=(3, None, None), bbox_labels=(None, 1)
+        )
+        or SVHN(1, ("test",))
+    ),
+    "SVHN, digits": lambda folder: (
+        written(folder, "svhn_format_2.hdf5", "extra", features=(3, 32, 32), targets=(1,))
+        or SVHN(2, ("extra",))
+    ),
+    "CelebA": lambda folder: (
+        written(folder, "celeba_64.hdf5", "valid", features=(3, 64, 64), targets=(40,))
+        or CelebA("64", ("valid",))
+    ),
+    "dogs vs. cats": lambda folder: (
+        written(folder, "dogs_vs_cats.hdf5", "train", image_features=(3, None, None), targets=(1,))
+        or DogsVsCats(("train",))
+    ),
+    "sound": lambda folder: (
+        written(folder, "abc.hdf5", "train", features=(9, 2)) or YouTubeAudio("abc")
     ),
 }
 
