@@ -28,6 +28,7 @@ __all__ = [
     "add_split_options",
     "class_dtype",
     "find_inputs",
+    "names_argument",
     "output_name",
     "picked",
     "source_name",
@@ -217,6 +218,11 @@ def split_argument(text: str) -> str:
     return text
 
 
+def names_argument(text: str) -> list[str]:
+    """Take names that are separated by commas apart."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def add_split_options(subparser: argparse.ArgumentParser, column: str | None = "COLUMN") -> None:
     """Give a parser the options that divide the examples into splits.
 
@@ -279,8 +285,8 @@ def divided(
     if fractions is not None and (split_by is not None or labels):
         what = "--split-by" if split_by is not None else "the input"
         raise ConfigurationError(
-            f"{what} says which example belongs to which split, and so does --split with fractions; "
-            "leave the fractions out"
+            f"{what} says which example belongs to which split, and so does --split with "
+            "fractions; leave the fractions out"
         )
     if split_by is not None and labels:
         raise ConfigurationError(
@@ -292,9 +298,7 @@ def divided(
             "--stratify needs --split with fractions; write for example --split train=0.9,test=0.1"
         )
     if labels:
-        return _splits.by_parts(
-            [(label or "", count) for label, count in table.parts], names
-        )
+        return _splits.by_parts([(label or "", count) for label, count in table.parts], names)
     total = table.num_examples
     if split_by is not None:
         values = table.values(split_by)

@@ -131,7 +131,9 @@ def in_class_folders(directory: str, split_folders: bool) -> tuple[list[Found], 
         for entry in of_split:
             classes.add(entry.name)
             files += [
-                Found(path, os.path.relpath(path, directory).replace(os.sep, "/"), entry.name, split)
+                Found(
+                    path, os.path.relpath(path, directory).replace(os.sep, "/"), entry.name, split
+                )
                 for path in _files(entry.path, root)
             ]
     return files, sorted(classes)

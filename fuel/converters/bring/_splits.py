@@ -189,7 +189,7 @@ def divide(
     order = numpy.lexsort((keys, strata))
     counts = numpy.bincount(strata)
     shares = _by_class([int(count) for count in counts], fractions, wanted)
-    of[order] = numpy.repeat(numpy.tile(numpy.arange(len(names)), len(counts)), sum(shares, []))
+    of[order] = numpy.repeat(numpy.tile(numpy.arange(len(names)), len(counts)), numpy.ravel(shares))
     division = Division(names, of)
     for name, size in division.sizes().items():
         if not size:
@@ -260,7 +260,7 @@ def _path(
         queue = [start]
         for place in queue:
             if excess[place] < 0:
-                moves = []
+                moves: list[tuple[int, int, int]] = []
                 while place != start:
                     moves.insert(0, (came[place], place, edges[came[place], place]))
                     place = came[place]

@@ -2,13 +2,14 @@
 
 What `save_to_disk` leaves is a folder with ``state.json``, which lists files of record batches in
 Arrow's stream format, and ``dataset_info.json``, which describes the columns; several splits are
-folders of that kind, listed in ``dataset_dict.json``. So PyArrow reads it (the extra ``arrow``), and
-`datasets` is not needed. What becomes of the columns is told in ``_arrow``.
+folders of that kind, listed in ``dataset_dict.json``. So PyArrow reads it (the extra ``arrow``),
+and `datasets` is not needed. What becomes of the columns is told in ``_arrow``.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -137,7 +138,9 @@ def convert_huggingface(
     _arrow.import_arrow()
     top = os.path.join(directory, path)
     if not os.path.isdir(top):
-        raise StorageError(f"there is no folder {path} (looked for in {os.path.abspath(directory)})")
+        raise StorageError(
+            f"there is no folder {path} (looked for in {os.path.abspath(directory)})"
+        )
     folders: list[tuple[str | None, str]] = [(None, top)]
     if os.path.exists(os.path.join(top, "dataset_dict.json")):
         names = _json(os.path.join(top, "dataset_dict.json"), path).get("splits")
@@ -149,9 +152,7 @@ def convert_huggingface(
     for label, folder in folders:
         for name in _files_of(folder, path):
             inputs.append(name)
-            files.append(
-                _arrow.ArrowFile(name, label, lambda name=name: _stream(name))
-            )
+            files.append(_arrow.ArrowFile(name, label, functools.partial(_stream, name)))
     schema = _schema(inputs[0])
     for name in inputs[1:]:
         if not _schema(name).equals(schema):

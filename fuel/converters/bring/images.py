@@ -224,9 +224,7 @@ def _numbered(labels: Sequence[str]) -> tuple[NDArray[Any], list[str] | None]:
     return numpy.array([places[label] for label in labels], dtype=dtype), classes
 
 
-def _without_damaged(
-    files: list[Found], skip: bool
-) -> tuple[list[int], list[tuple[Found, str]]]:
+def _without_damaged(files: list[Found], skip: bool) -> tuple[list[int], list[tuple[Found, str]]]:
     """Return the places of the files that are whole, and the others with what is wrong."""
     whole: list[int] = []
     damaged: list[tuple[Found, str]] = []

@@ -6,6 +6,7 @@ What becomes of the columns is told in ``_arrow``.
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -111,7 +112,7 @@ def convert_parquet(
     table = _arrow.ArrowTable(
         schema,
         [
-            _arrow.ArrowFile(found.name, found.label, lambda found=found: _batches(found, top))
+            _arrow.ArrowFile(found.name, found.label, functools.partial(_batches, found, top))
             for found in inputs
         ],
         columns=columns or None,
@@ -140,7 +141,7 @@ def add_arrow_options(subparser: argparse.ArgumentParser) -> None:
     """Give a parser the options of everything that is made of columns of Arrow."""
     subparser.add_argument(
         "--columns",
-        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+        type=_common.names_argument,
         metavar="NAME,...",
         help="the columns to store (default: all)",
     )

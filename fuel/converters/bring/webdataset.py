@@ -129,7 +129,7 @@ def _end_of(raw: Any) -> bytes | None:
     head = raw.read(512)
     size = raw.seek(0, os.SEEK_END)
     raw.seek(max(0, size - 512))
-    end = raw.read()
+    end: bytes = raw.read()
     raw.seek(0)
     try:
         tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
@@ -162,9 +162,7 @@ class WebTable(_common.Table):
         self._name_sources(apart)
         if missing == "drop":
             counts = [sum(1 for _ in self._of(found)) for found in inputs]
-        self.parts = [
-            (found.label, count) for found, count in zip(inputs, counts, strict=True)
-        ]
+        self.parts = [(found.label, count) for found, count in zip(inputs, counts, strict=True)]
         self.num_examples = sum(counts)
 
     def _look_at(self, found: _common.Input) -> int:
@@ -201,8 +199,7 @@ class WebTable(_common.Table):
                 "before: the number of axes must be the same"
             )
         self._shapes[name] = tuple(
-            size if size == other else None
-            for size, other in zip(shape, values.shape, strict=True)
+            size if size == other else None for size, other in zip(shape, values.shape, strict=True)
         )
 
     def _check_keys(self) -> None:
