@@ -117,10 +117,9 @@ def c_gather(work: Work, size: str) -> Pass:
     lib, source = compile_and_load("store", work.data), numpy.asarray(mapped(work, size))
     row, batch = SIZES[size].row, SIZES[size].batch
     out = numpy.empty((batch, *source.shape[1:]), numpy.uint8)
-    begin, to = address(source), address(out)
 
     def get(index: Any) -> Any:
-        lib.gather_rows(begin, address(index), len(index), row, to)
+        lib.gather_rows(address(source), address(index), len(index), row, address(out))
         return out[: len(index)]
 
     return shuffled(work, size, get)
@@ -210,11 +209,11 @@ def _shuffled_cases(size: str, layout: str, needs: tuple[str, ...]) -> None:
     roomy = {} if layout == "contiguous" else {"rdcc_nbytes": ROOMY, "rdcc_nslots": 100_003}
     add(FUEL, "fuel", **both)(lambda work: fuel_pass(work, size, layout, "PermutedScheme"))
     add(GATHER, "limit", **both)(lambda work: c_gather(work, size))
-    add(SORTED, "peer", **both)(
+    add(SORTED, "hand", **both)(
         lambda work: shuffled(work, size, sorted_list(opened(work, size, layout)), FEW)
     )
     if layout != "contiguous":
-        add(CACHED, "peer", **both)(
+        add(CACHED, "hand", **both)(
             lambda work: shuffled(work, size, sorted_list(opened(work, size, layout, **roomy)), FEW)
         )
         add(PER_ROW, "peer", **both)(

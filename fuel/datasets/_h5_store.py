@@ -18,6 +18,7 @@ from fuel.datasets._requests import merge, take, take_vector
 from fuel.exceptions import RequestError
 from fuel.io.hdf5._selection import read_rows
 from fuel.io.hdf5.store import Store
+from fuel.kernels.gather import all_inside
 from fuel.schemes._chunk_order import ChunkLayout
 from fuel.utils._subset import Subset
 
@@ -48,16 +49,18 @@ class StoredTable:
         self.part = part
         self.rows = rows
         self.shapes = shapes
+        #: Where the examples begin; None where they do not follow one another.
+        self.first = part.start if isinstance(part, slice) else None
+        self.count = part.stop - part.start if isinstance(part, slice) else len(part)
 
     def __len__(self) -> int:
-        part = self.part
-        return part.stop - part.start if isinstance(part, slice) else len(part)
+        return self.count
 
     def take(self, rows: Any) -> Any:
         """Return examples named by an index, a slice, or a vector of indices."""
-        if isinstance(rows, numpy.ndarray) and int(rows.view(numpy.uint64).max()) >= len(self):
-            raise RequestError(f"the rows go from 0 to {len(self) - 1}, got {rows!r:.80}")
-        where = merge(self.part, rows)
+        if isinstance(rows, numpy.ndarray) and not all_inside(rows, self.count):
+            raise RequestError(f"the rows go from 0 to {self.count - 1}, got {rows!r:.80}")
+        where = rows if self.first == 0 else merge(self.part, rows)
         try:
             data = self.rows.take(where)
             if self.shapes is None:

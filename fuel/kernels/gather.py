@@ -22,7 +22,7 @@ from fuel.kernels._batches import (
 from fuel.kernels._select import select
 from fuel.kernels.arithmetic import Arithmetic
 
-__all__ = ["gather", "read_rows"]
+__all__ = ["all_inside", "gather", "read_rows"]
 
 _kernel = select("gather")
 _quickly = _kernel.gather
@@ -125,6 +125,27 @@ def read_rows(request: list[Any], limit: int) -> NDArray[numpy.int64] | None:
     """
     found: NDArray[numpy.int64] | None = _read(request, limit)
     return found
+
+
+def all_inside(rows: NDArray[numpy.int64], limit: int) -> bool:
+    """Tell whether all of some indices are there.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (n,), dtype int64
+        Indices.
+    limit : int
+        How many rows there are.
+
+    Returns
+    -------
+    bool
+        Whether they lie between 0 and ``limit - 1``.
+
+    """
+    plain = rows.flags.c_contiguous and rows.flags.aligned and rows.dtype.isnative
+    vector = rows if plain else numpy.array(rows, dtype=numpy.int64)
+    return int(_kernel.find_outside(vector, limit)) < 0
 
 
 def _carefully(source: Any, rows: Any, arithmetic: Any, out: Any, most: int) -> NDArray[Any]:

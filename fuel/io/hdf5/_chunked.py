@@ -100,6 +100,8 @@ class CachedChunks:
         How they are laid out.
     pipeline : Pipeline or None
         What was done to them; None if only HDF5 can undo it.
+    shape : tuple of int
+        The shape of the dataset.
     dtype : numpy.dtype
         The type of the elements.
     fill : numpy.ndarray
@@ -118,6 +120,7 @@ class CachedChunks:
         table: ChunkTable | None,
         tiling: Tiling,
         pipeline: Pipeline | None,
+        shape: tuple[int, ...],
         dtype: numpy.dtype[Any],
         fill: NDArray[Any],
         cache: ChunkCache,
@@ -127,12 +130,14 @@ class CachedChunks:
         self.chunk_table = table
         self.tiling = tiling
         self.pipeline = pipeline
-        self.shape = dataset.shape
+        self.shape = shape
         self.dtype = dtype
         self.cache = cache
         self._fill = fill
         self._shelf = Shelf(tiling.chunk_rows, tiling.tiles)
         self._complained = False
+        # The chunk that comes next if the file is read from front to end.
+        self._next = 0
 
     def take(self, rows: Any) -> Any:
         """Return rows in memory of their own; see `MappedRows.take`.
@@ -185,13 +190,31 @@ class CachedChunks:
         together = max(self.cache.limit_bytes // (4 * size), threads.limit())
         for first in range(0, len(absent), together):
             part = absent[first : first + together]
-            decoded = self._decode(part.tolist())
-            pointers = _addresses(decoded)
+            more = self._ahead(part) if first + together >= len(absent) else []
+            decoded = self._decode(part.tolist() + more)
+            pointers = _addresses(decoded[: len(part)])
             places = order[bounds[first] : bounds[min(first + together, len(absent))]]
             within = numpy.searchsorted(part, of_chunk[places])
             self._gather(pointers, within * tiling.rows + rows[places] % tiling.rows, batch, places)
-            for row, row_chunks in zip(part.tolist(), decoded, strict=True):
+            wanted.update(more)
+            for row, row_chunks in zip(part.tolist() + more, decoded, strict=True):
                 self.cache.put(shelf, row, row_chunks, wanted)
+
+    def _ahead(self, absent: Any) -> list[int]:
+        """Return the chunks to be decoded besides, by threads that would be idle.
+
+        There are some where the file is read from front to end, so that these come next.
+        """
+        tiling, shelf = self.tiling, self._shelf
+        stop = int(absent[-1]) + 1
+        follows, self._next = int(absent[0]) == self._next, stop
+        count = -(len(absent) * tiling.tiles) % threads.limit() // tiling.tiles
+        size = tiling.tiles * tiling.chunk_bytes
+        if not follows or not count or (len(absent) + count) * size > self.cache.limit_bytes:
+            return []
+        rows = range(stop, min(stop + count, tiling.chunk_rows))
+        self._next = rows.stop
+        return [row for row in rows if not shelf.pointers[row * tiling.tiles]]
 
     def _decode(self, chunk_rows: list[int]) -> list[list[NDArray[Any]]]:
         """Return the chunks of some rows of chunks."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -82,8 +83,15 @@ def _zstd_decoder() -> Decoder | None:
         make = importlib.import_module("zstandard").ZstdDecompressor
     except ImportError:
         return None
-    # A decompressor is for one thread at a time; making one costs a microsecond.
-    return lambda data, size: make().decompress(data, max_output_size=size)
+    # A decompressor is for one thread at a time, and takes longer to make than a chunk to decode.
+    local = threading.local()
+
+    def decode_frame(data: Any, size: int) -> Any:
+        if not hasattr(local, "decompressor"):
+            local.decompressor = make()
+        return local.decompressor.decompress(data, max_output_size=size)
+
+    return decode_frame
 
 
 class Pipeline:

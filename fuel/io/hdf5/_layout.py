@@ -13,11 +13,14 @@ import numpy
 from numpy.typing import NDArray
 
 from fuel.io.hdf5._cache import ChunkCache
+from fuel.io.hdf5._chunked import CachedChunks, MappedChunks
 from fuel.io.hdf5._contiguous import MappedRows, ReadRows, can_read_in_place
+from fuel.io.hdf5._decoders import Pipeline
 from fuel.io.hdf5._mapping import FileMap, OpenFile
 from fuel.io.hdf5._selection import SelectedRows
 from fuel.io.hdf5._table import ChunkTable
 from fuel.io.hdf5._tiles import Tiling
+from fuel.io.hdf5._variable import DESCRIPTOR_BYTES, DescriptorChunks, VariableRows
 
 __all__ = ["Rows", "rows_of"]
 
@@ -60,10 +63,12 @@ def rows_of(
     import h5py
 
     shape, dtype = dataset.shape, dataset.dtype
-    if not shape or not math.prod(shape) or dtype.hasobject or h5py.check_dtype(ref=dtype):
+    if not shape or not math.prod(shape) or h5py.check_dtype(ref=dtype):
         return SelectedRows(dataset)
     properties = dataset.id.get_create_plist()
     layout = properties.get_layout()
+    if dtype.hasobject:
+        return _variable(dataset, properties, filemap, cache) or SelectedRows(dataset)
     same = _same_in_file(dataset)
     if layout == h5py.h5d.CONTIGUOUS and same:
         return _contiguous(dataset, filemap, file) or SelectedRows(dataset)
@@ -103,17 +108,14 @@ def _contiguous(
 
 def _chunked(
     dataset: Any, properties: Any, filemap: FileMap | None, cache: ChunkCache, same: bool
-) -> Any:
-    from fuel.io.hdf5._chunked import CachedChunks, MappedChunks
-    from fuel.io.hdf5._decoders import Pipeline
-
+) -> MappedChunks | CachedChunks | None:
     shape, dtype, chunks = dataset.shape, dataset.dtype, dataset.chunks
     tiling = Tiling(shape, chunks, dtype.itemsize)
     if not len(tiling.runs):
         return None
     pipeline = Pipeline.of(properties, tiling.chunk_bytes) if same else None
     table = None if pipeline is None else ChunkTable.of(dataset, tiling)
-    if _has_userblock(dataset):
+    if _userblock(dataset):
         # Versions of HDF5 disagree about whether places of chunks count from behind it.
         filemap = None
     if filemap is not None and table is not None and not table.within(filemap.size):
@@ -124,11 +126,53 @@ def _chunked(
         sized = table.sizes[table.sizes > 0]
         if bool((sized == tiling.chunk_bytes).all()):
             return MappedChunks(filemap, table, tiling, shape, dtype, fill)
-    return CachedChunks(dataset, filemap, table, tiling, pipeline, dtype, fill, cache)
+    return CachedChunks(dataset, filemap, table, tiling, pipeline, shape, dtype, fill, cache)
 
 
-def _has_userblock(dataset: Any) -> bool:
-    return bool(dataset.file.id.get_create_plist().get_userblock())
+def _userblock(dataset: Any) -> int:
+    return int(dataset.file.id.get_create_plist().get_userblock())
+
+
+def _variable(
+    dataset: Any, properties: Any, filemap: FileMap | None, cache: ChunkCache
+) -> VariableRows | None:
+    import h5py
+
+    base = h5py.check_vlen_dtype(dataset.dtype)
+    inside = dataset.id.get_type()
+    if filemap is None or dataset.ndim != 1 or inside.get_size() != DESCRIPTOR_BYTES:
+        return None
+    if isinstance(base, numpy.dtype):
+        if base.hasobject or not inside.get_super().equal(h5py.h5t.py_create(base, logical=True)):
+            return None
+    elif base is None and h5py.check_string_dtype(dataset.dtype) is None:
+        return None
+    else:
+        base = None
+    block, count = _userblock(dataset), len(dataset)
+    descriptors: Any
+    if properties.get_layout() == h5py.h5d.CONTIGUOUS:
+        first = dataset.id.get_offset()
+        if first is None or dataset.external or not filemap.has(first, count * DESCRIPTOR_BYTES):
+            return None
+        descriptors = MappedRows(
+            filemap, first, (count, DESCRIPTOR_BYTES), numpy.dtype(numpy.uint8)
+        )
+    elif properties.get_layout() == h5py.h5d.CHUNKED and not block:
+        dtype = numpy.dtype(f"V{DESCRIPTOR_BYTES}")
+        tiling = Tiling((count,), dataset.chunks, DESCRIPTOR_BYTES)
+        pipeline = Pipeline.of(properties, tiling.chunk_bytes)
+        table = None if pipeline is None else ChunkTable.of(dataset, tiling)
+        if table is None or not table.within(filemap.size):
+            return None
+        # What was never written is empty: its descriptor is zero.
+        fill: NDArray[Any] = numpy.zeros(dataset.chunks, dtype=dtype)
+        descriptors = DescriptorChunks(
+            dataset, filemap, table, tiling, pipeline, (count,), dtype, fill, cache
+        )
+    else:
+        return None
+    return VariableRows(dataset, filemap, descriptors, base, block)
 
 
 def _fill_chunk(dataset: Any, chunks: tuple[int, ...]) -> NDArray[Any]:
