@@ -36,4 +36,6 @@ class YouTubeAudio(H5PYDataset):
     def __init__(self, youtube_id: str, **kwargs: Any) -> None:
         kwargs.setdefault("which_sets", ("train",))
         self.filename = f"{youtube_id}.hdf5"
-        super().__init__(file_or_path=find_in_data_path(self.filename), **kwargs)
+        made_as = f"youtube_audio --youtube-id={youtube_id}"
+        path = find_in_data_path(self.filename, made_as=made_as)
+        super().__init__(file_or_path=path, **kwargs)

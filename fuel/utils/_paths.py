@@ -18,7 +18,7 @@ __all__ = ["DataFileNotFoundError", "find_in_data_path"]
 _SPECIAL = (
     (r"svhn_format_(\d)$", r"svhn \1", r"svhn \1"),
     (r"caltech101_silhouettes(\d+)$", r"caltech101_silhouettes \1", r"caltech101_silhouettes \1"),
-    (r"celeba_(\w+)$", r"celeba \1", r"celeba \1"),
+    (r"celeba_(\w+)$", "celeba", r"celeba \1"),
 )
 
 
@@ -26,12 +26,12 @@ class DataFileNotFoundError(StorageError, FileNotFoundError):
     """A data file is in none of the directories of ``data_path``."""
 
 
-def _commands(filename: str, directory: str) -> str:
+def _commands(filename: str, directory: str, made_as: str | None) -> str:
     """Say how to make a file, if it is one that the converters make."""
     name, extension = os.path.splitext(os.path.basename(filename))
     if extension != ".hdf5":
         return ""
-    download = convert = name
+    download = convert = made_as or name
     for pattern, *templates in _SPECIAL:
         match = re.match(pattern, name)
         if match:
@@ -43,13 +43,16 @@ def _commands(filename: str, directory: str) -> str:
     )
 
 
-def find_in_data_path(filename: str) -> str:
+def find_in_data_path(filename: str, *, made_as: str | None = None) -> str:
     """Find a data file.
 
     Parameters
     ----------
     filename : str
         Its name. An absolute path is looked for only there.
+    made_as : str, optional
+        What the commands that make it are to be given, for the message; by default that is told by
+        the name.
 
     Returns
     -------
@@ -74,5 +77,6 @@ def find_in_data_path(filename: str) -> str:
     raise DataFileNotFoundError(
         f"{filename} not found in Fuel's data path, which is {searched} (from "
         f"{config.origin('data_path')}). If it is elsewhere, name its directory in the environment "
-        f"variable FUEL_DATA_PATH or as `data_path` in ~/.fuelrc.{_commands(filename, first)}"
+        f"variable FUEL_DATA_PATH or as `data_path` in ~/.fuelrc."
+        f"{_commands(filename, first, made_as)}"
     )

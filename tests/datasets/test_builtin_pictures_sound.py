@@ -97,20 +97,22 @@ def test_the_default_stream_brings_pixels_to_one(case, scheme):
 
 
 @pytest.mark.parametrize(
-    "make, command",
+    "make, download, convert",
     [
-        (lambda: SVHN(2, ("train",)), "svhn 2"),
-        (lambda: CelebA("64", ("train",)), "celeba 64"),
-        (lambda: DogsVsCats(("train",)), "dogs_vs_cats"),
+        (lambda: SVHN(2, ("train",)), "svhn 2", "svhn 2"),
+        (lambda: CelebA("64", ("train",)), "celeba", "celeba 64"),
+        (lambda: DogsVsCats(("train",)), "dogs_vs_cats", "dogs_vs_cats"),
+        (lambda: YouTubeAudio("ab"), *["youtube_audio --youtube-id=ab"] * 2),
     ],
 )
-def test_a_missing_file_says_how_to_make_it(make, command, tmp_path):
+def test_a_missing_file_says_how_to_make_it(make, download, convert, tmp_path):
     with (
         config.override(data_path=[str(tmp_path)]),
         pytest.raises(IOError, match="not found in Fuel's data path") as caught,
     ):
         make()
-    assert f"fuel-convert {command} " in str(caught.value)
+    assert f"fuel-download {download} -d" in str(caught.value)
+    assert f"fuel-convert {convert} -d" in str(caught.value)
 
 
 def test_they_are_found_in_the_face():
