@@ -60,7 +60,7 @@ def test_a_download_that_is_right_is_kept_in_silence(capsys: pytest.CaptureFixtu
 
 def test_bundled_files_need_no_network(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(AssertionError("asked the network")) as get:
-        for name in MANIFESTS:
+        for name in (name for name in MANIFESTS if MANIFESTS[name].packaged):
             main([name, "--bundled"])
     assert get.call_count == 0
     assert sorted(os.listdir()) == ["iris.data", "optdigits.tes"]
