@@ -19,7 +19,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from fuel.converters import celeba, digits, dogs_vs_cats, iris, svhn, youtube_audio
+from fuel.converters import (
+    adult,
+    binarized_mnist,
+    caltech101_silhouettes,
+    celeba,
+    cifar10,
+    cifar100,
+    digits,
+    dogs_vs_cats,
+    emnist,
+    fashion_mnist,
+    iris,
+    kmnist,
+    mnist,
+    svhn,
+    youtube_audio,
+)
 from fuel.converters.bring import (
     arrays,
     huggingface,
@@ -40,11 +56,20 @@ all_converters: tuple[
     tuple[str, Callable[[argparse.ArgumentParser], Callable[..., tuple[str, ...]]]], ...
 ] = (
     ("digits", digits.fill_subparser),
+    ("adult", adult.fill_subparser),
+    ("binarized_mnist", binarized_mnist.fill_subparser),
+    ("caltech101_silhouettes", caltech101_silhouettes.fill_subparser),
     ("celeba", celeba.fill_subparser),
+    ("cifar10", cifar10.fill_subparser),
+    ("cifar100", cifar100.fill_subparser),
     ("dogs_vs_cats", dogs_vs_cats.fill_subparser),
     ("iris", iris.fill_subparser),
+    ("mnist", mnist.fill_subparser),
     ("svhn", svhn.fill_subparser),
     ("youtube_audio", youtube_audio.fill_subparser),
+    ("emnist", emnist.fill_subparser),
+    ("fashion_mnist", fashion_mnist.fill_subparser),
+    ("kmnist", kmnist.fill_subparser),
     ("images", images.fill_subparser),
     ("csv", tables.fill_subparser),
     ("npz", arrays.fill_npz_subparser),

@@ -13,13 +13,14 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 from fuel.converters._raw import DAMAGE, RawStream, begins, damaged, open_raw
 from fuel.exceptions import StorageError
 
-__all__ = ["MAX_MEMBER_BYTES", "MAX_TOTAL_BYTES", "Member", "members"]
+__all__ = ["MAX_MEMBER_BYTES", "MAX_TOTAL_BYTES", "Member", "find", "members"]
 
 #: How large a member may be, unless the caller says otherwise.
 MAX_MEMBER_BYTES = 1 << 30
@@ -138,6 +139,46 @@ def members(
         yield from _tar_members(stream, max_member_bytes)
     finally:
         stream.close()
+
+
+@contextmanager
+def find(
+    archive: str | os.PathLike[str] | IO[bytes] | RawStream, member: str, advice: str, **kwargs: Any
+) -> Iterator[Member]:
+    """Open one file of an archive for a block.
+
+    Parameters
+    ----------
+    archive : str, path, binary file object or RawStream
+        The archive; what comes after the member is not looked at.
+    member : str
+        The path of the file in it.
+    advice : str
+        What messages tell to do if it is damaged.
+    **kwargs
+        The limits of `members`.
+
+    Yields
+    ------
+    Member
+        The file.
+
+    Raises
+    ------
+    StorageError
+        If there is no such file, and see `members`.
+
+    """
+    with closing(members(archive, advice, **kwargs)) as found:  # type: ignore[type-var]
+        for one in found:
+            if one.name == member:
+                yield one
+                return
+    raise damaged(
+        kwargs.get("name") or os.fspath(archive),  # type: ignore[arg-type]
+        f"it lacks {member}",
+        advice,
+    )
 
 
 class _StrictHeader(tarfile.TarInfo):

@@ -14,10 +14,19 @@ import argparse
 from collections.abc import Callable
 
 from fuel.downloaders import (
+    adult,
+    binarized_mnist,
+    caltech101_silhouettes,
     celeba,
+    cifar10,
+    cifar100,
     digits,
     dogs_vs_cats,
+    emnist,
+    fashion_mnist,
     iris,
+    kmnist,
+    mnist,
     one_billion_word,
     svhn,
     youtube_audio,
@@ -30,10 +39,19 @@ all_downloaders: tuple[
     tuple[str, Callable[[argparse.ArgumentParser], Callable[..., None]]], ...
 ] = (
     ("digits", digits.fill_subparser),
+    ("adult", adult.fill_subparser),
+    ("binarized_mnist", binarized_mnist.fill_subparser),
+    ("caltech101_silhouettes", caltech101_silhouettes.fill_subparser),
     ("celeba", celeba.fill_subparser),
+    ("cifar10", cifar10.fill_subparser),
+    ("cifar100", cifar100.fill_subparser),
     ("iris", iris.fill_subparser),
+    ("mnist", mnist.fill_subparser),
     ("svhn", svhn.fill_subparser),
     ("dogs_vs_cats", dogs_vs_cats.fill_subparser),
     ("youtube_audio", youtube_audio.fill_subparser),
+    ("emnist", emnist.fill_subparser),
+    ("fashion_mnist", fashion_mnist.fill_subparser),
+    ("kmnist", kmnist.fill_subparser),
     ("one_billion_word", one_billion_word.fill_subparser),
 )

@@ -14,6 +14,15 @@ _IRIS_UCI = "6f608b71a7317216319b4d27b4d9bc84e6abd734eda7872b71a458569e2656c0"
 
 UCI = (
     Manifest(
+        name="adult",
+        title="Adult, 48,842 people of a census and whether they earn above 50,000 dollars",
+        files=(
+            DataFile(name="adult.data", url=_UCI + "adult/adult.data"),
+            DataFile(name="adult.test", url=_UCI + "adult/adult.test"),
+        ),
+        hdf5="adult.hdf5",
+    ),
+    Manifest(
         name="digits",
         title="UCI handwritten digits, 1,797 images of 8 x 8 pixels",
         files=(

@@ -18,6 +18,7 @@ __all__ = ["DataFileNotFoundError", "find_in_data_path"]
 _SPECIAL = (
     (r"svhn_format_(\d)$", r"svhn \1", r"svhn \1"),
     (r"caltech101_silhouettes(\d+)$", r"caltech101_silhouettes \1", r"caltech101_silhouettes \1"),
+    (r"emnist_(\w+)$", r"emnist", r"emnist \1"),
     (r"celeba_(\w+)$", "celeba", r"celeba \1"),
 )
 
