@@ -14,7 +14,7 @@ import numpy
 
 from fuel.datasets._h5_handles import noticing_damage
 from fuel.datasets._h5_read import part_of, reshaped
-from fuel.datasets._requests import merge, take, take_vector
+from fuel.datasets._requests import merge, take, take_lent, take_vector
 from fuel.exceptions import RequestError
 from fuel.io.hdf5._selection import read_rows
 from fuel.io.hdf5.store import Store
@@ -22,7 +22,7 @@ from fuel.kernels.gather import all_inside
 from fuel.schemes._chunk_order import ChunkLayout
 from fuel.utils._subset import Subset
 
-__all__ = ["StoredTable", "Tables", "layout_of", "take_stored", "take_view"]
+__all__ = ["StoredTable", "Tables", "layout_of", "take_stored"]
 
 
 class StoredTable:
@@ -69,34 +69,6 @@ class StoredTable:
         except Exception as error:
             with noticing_damage(self.path):
                 raise error
-
-
-def take_view(table: Any, rows: Any) -> Any:
-    """Return rows of an array, as a read-only window where they follow one another.
-
-    Parameters
-    ----------
-    table : numpy.ndarray
-        Where to take them from.
-    rows : int, slice or ndarray of int64
-        Existing rows.
-
-    Returns
-    -------
-    numpy.ndarray or scalar
-        A window on `table`, or a new array.
-
-    """
-    if isinstance(rows, numpy.ndarray):
-        first, last = int(rows[0]), int(rows[-1])
-        if last - first != len(rows) - 1 or not bool((numpy.diff(rows) == 1).all()):
-            return take_vector(table, rows)
-        rows = slice(first, last + 1)
-    window = table[rows]
-    if isinstance(window, numpy.ndarray) and window.flags.writeable:
-        window = window.view()
-        window.flags.writeable = False
-    return window
 
 
 class Tables:
@@ -243,8 +215,8 @@ def take_stored(table: Any, rows: Any, borrow: bool, copy: bool) -> Any:
     """
     if isinstance(table, StoredTable):
         return table.take(rows)
-    if not copy and isinstance(table, numpy.ndarray) and not table.dtype.hasobject:
-        return take_view(table, rows)
+    if not copy:
+        return take_lent(table, rows)
     if isinstance(rows, numpy.ndarray):
         return take_vector(table, rows, borrow)
     return take(table, rows)

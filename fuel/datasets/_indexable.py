@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuel.datasets._dataset import Dataset
-from fuel.datasets._requests import Window, normalise, take, take_vector
+from fuel.datasets._requests import Window, normalise, take, take_lent, take_vector
 from fuel.datasets._specs import spec_of
 from fuel.schemes._sequential import SequentialExampleScheme
 from fuel.typing import Request, Sources, Spec
@@ -29,6 +29,9 @@ class IndexableDataset(Dataset):
         ``'data'``. They are kept, not copied.
     start, stop : int, optional
         Use only the examples from `start` up to and without `stop`. All by default.
+    copy : bool, optional
+        With False, a request for examples that follow one another is answered by a read-only
+        window on the array. By default what is handed out is the caller's own.
     **kwargs
         ``sources`` and ``axis_labels``, see `Dataset`.
 
@@ -63,9 +66,19 @@ class IndexableDataset(Dataset):
 
     """
 
+    # Of datasets that were pickled before there was a choice.
+    copy = True
+
     def __init__(
-        self, indexables: Any, start: int | None = None, stop: int | None = None, **kwargs: Any
+        self,
+        indexables: Any,
+        start: int | None = None,
+        stop: int | None = None,
+        *,
+        copy: bool = True,
+        **kwargs: Any,
     ) -> None:
+        self.copy = copy
         by_source = dict(indexables) if isinstance(indexables, Mapping) else {"data": indexables}
         if not by_source:
             raise ValueError("`indexables` must have at least one source, got an empty dict")
@@ -166,6 +179,8 @@ class IndexableDataset(Dataset):
                 "iteration scheme"
             )
         rows = normalise(request, self.num_examples, type(self).__name__)
+        if not self.copy:
+            return tuple([take_lent(indexable, rows) for indexable in self.indexables])
         return tuple([take(indexable, rows) for indexable in self.indexables])
 
     # -- what it offers to the plan -------------------------------------------------------------
@@ -174,8 +189,11 @@ class IndexableDataset(Dataset):
         """Return the container of each source, row i of which is example i."""
         return self.indexables if self.num_examples else []
 
-    #: Answers a vector of indices from one of them.
-    _take = staticmethod(take_vector)
+    def _take(self, table: Any, rows: Any, borrow: bool = False) -> Any:
+        """Answer a vector of indices from one of them."""
+        if not self.copy:
+            return take_lent(table, rows)
+        return take_vector(table, rows, borrow)
 
 
 def _bounds(start: int | None, stop: int | None, length: int) -> tuple[int, int]:

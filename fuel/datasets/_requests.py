@@ -8,7 +8,7 @@ that is in memory. Reading rows of files is in ``_h5_read``; parts of files are 
 from __future__ import annotations
 
 import operator
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 import numpy
 
@@ -17,7 +17,7 @@ from fuel.kernels.gather import gather
 from fuel.kernels.objects import take as take_objects
 from fuel.utils._owning import own, own_array
 
-__all__ = ["Rows", "Window", "merge", "normalise", "take", "take_vector"]
+__all__ = ["Rows", "Window", "merge", "normalise", "take", "take_lent", "take_vector"]
 
 #: A request in its final form: one index, an ascending slice with numeric parts, or an array of
 #: indices; everything in it is known to exist.
@@ -297,6 +297,43 @@ def take(container: Any, rows: Rows) -> Any:
             # It only knows single indices.
             rows = numpy.arange(rows.start, rows.stop, rows.step)
     return [own(container[index]) for index in rows.tolist()]
+
+
+def take_lent(container: Any, rows: Rows) -> Any:
+    """Take rows, as a read-only window where they follow one another in an array.
+
+    Parameters
+    ----------
+    container : object
+        Where to take them from.
+    rows : int, slice or ndarray of int64
+        Rows; of a vector is checked here which exist.
+
+    Returns
+    -------
+    object
+        A window on the container; or, like all rows of anything but an array of plain elements,
+        what `take` or `take_vector` returns.
+
+    """
+    if not isinstance(container, numpy.ndarray) or container.dtype.hasobject:
+        return take_vector(container, rows) if _is_vector(rows) else take(container, rows)
+    if _is_vector(rows):
+        first, last = int(rows[0]), int(rows[-1])
+        if last - first != len(rows) - 1 or not bool((rows[1:] - rows[:-1] == 1).all()):
+            return take_vector(container, rows)
+        if first < 0 or last >= len(container):
+            return take_vector(container, rows)  # which words the error
+        rows = slice(first, last + 1)
+    window = container[rows]
+    if isinstance(window, numpy.ndarray):
+        window = window.view(numpy.ndarray)
+        window.flags.writeable = False
+    return window
+
+
+def _is_vector(rows: Any) -> TypeGuard[numpy.ndarray[Any, numpy.dtype[numpy.int64]]]:
+    return isinstance(rows, numpy.ndarray)
 
 
 class Window:

@@ -143,7 +143,9 @@ def _variable(
     if filemap is None or dataset.ndim != 1 or inside.get_size() != DESCRIPTOR_BYTES:
         return None
     if isinstance(base, numpy.dtype):
-        if base.hasobject or not inside.get_super().equal(h5py.h5t.py_create(base, logical=True)):
+        if base.hasobject or not base.isnative:
+            return None  # h5py turns the bytes of numbers around, and so must be asked
+        if not inside.get_super().equal(h5py.h5t.py_create(base, logical=True)):
             return None
     elif base is None and h5py.check_string_dtype(dataset.dtype) is None:
         return None
