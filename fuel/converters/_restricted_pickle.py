@@ -174,12 +174,11 @@ class _Dtype:
 class _Array:
     """A stand-in for an array."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "scalar")
 
-    array: NDArray[Any] | None
-
-    def __init__(self, array: NDArray[Any] | None = None) -> None:
+    def __init__(self, array: NDArray[Any] | None = None, scalar: bool = False) -> None:
         self.array = array
+        self.scalar = scalar
 
     def __setstate__(self, state: Any) -> None:
         _, shape, dtype, fortran, content = state
@@ -211,8 +210,14 @@ def _frombuffer(content: Any, dtype: Any, shape: Any, order: Any) -> _Array:
     return _Array(_array(content, dtype, shape, order))
 
 
-def _scalar(dtype: Any, content: Any) -> Any:
-    return _Array(_array(content, dtype, (), "C"))
+def _scalar(dtype: Any, content: Any) -> _Array:
+    return _Array(_array(content, dtype, (), "C"), scalar=True)
+
+
+def _complex(real: Any, imaginary: Any) -> complex:
+    if not (isinstance(real, float) and isinstance(imaginary, float)):
+        raise _Refused("it has a complex number of other things than numbers")
+    return complex(real, imaginary)
 
 
 def _encode(text: Any, encoding: Any = "latin1") -> bytes:
@@ -242,7 +247,9 @@ _ALLOWED: dict[tuple[str, str], _Function] = {
     ("numpy", "dtype"): _Function(_Dtype),
     ("_codecs", "encode"): _Function(_encode),
     ("__builtin__", "bytes"): _Function(_empty_bytes),
+    ("__builtin__", "complex"): _Function(_complex),
     ("builtins", "bytes"): _Function(_empty_bytes),
+    ("builtins", "complex"): _Function(_complex),
 }
 
 _SIMPLE = (str, bytes, bytearray, int, float, complex, bool, type(None))
@@ -257,7 +264,7 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, _Array):
         if value.array is None:
             raise _Refused("it has an array without content")
-        return value.array if value.array.ndim else value.array[()]
+        return value.array[()] if value.scalar else value.array
     if isinstance(value, dict):
         return {_key(key): _plain(one, depth + 1) for key, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
