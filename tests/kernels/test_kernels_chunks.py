@@ -115,6 +115,15 @@ def test_any_number_of_rows_of_any_size(count, width, sequential):
     numpy.testing.assert_array_equal(got, source.data[rows])
 
 
+@pytest.mark.parametrize("width", [8, 40])
+def test_rows_that_follow_one_another_may_go_anywhere(width):
+    source = Tiled(50, 16, width, width)
+    rows = numpy.concatenate([numpy.arange(5, 40), numpy.arange(20, 30)])
+    for places in (numpy.arange(45)[::-1].copy(), numpy.roll(numpy.arange(45), 3)):
+        got = source.gather(rows, numpy.zeros((45, width), "u1"), places)
+        numpy.testing.assert_array_equal(got[places], source.data[rows])
+
+
 def test_rows_of_any_type_and_shape():
     source = Tiled(25, 10, 24, 8)
     rows = vector(3, 24, 3)

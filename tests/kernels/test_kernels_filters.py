@@ -167,6 +167,18 @@ def test_the_error_says_what_is_wrong(code, size, message):
         lzf_decompress(code, size)
 
 
+@pytest.mark.parametrize("distance", [1, 3, 8, 20])
+@pytest.mark.parametrize("count", [3, 100, 264])
+def test_a_copy_never_goes_beyond_the_end(distance, count):
+    code, made = encoded([(bytes(range(20)), 0, 0), (b"", distance, count)])
+    behind = bytes([31]) + bytes(32)
+    for size in range(len(made) - 70 if count > 70 else 20, len(made) + 40):
+        guarded = numpy.full(size + 600, 0xA5, "u1")
+        with pytest.raises(ValueError, match=f"more than the {size} bytes expected"):
+            lzf_decompress(code + behind * 5, size, guarded[:size])
+        assert (guarded[size:] == 0xA5).all()
+
+
 def test_nothing_is_nothing():
     assert lzf_decompress(b"", 0).shape == unshuffle(b"", 4).shape == (0,)
     assert fletcher32(b"") == 0

@@ -223,8 +223,9 @@ def test_an_object_that_would_end_behind_its_collection_is_odd(length):
 
 
 def test_the_first_of_two_with_one_number_counts():
-    text = HEAD + collection((1, b"ab"), (2, b"cd"), (1, b"ef"), (2, b"ghi"))
-    assert found_in(text, (2, 8, 2), (2, 8, 1), (3, 8, 2)) == [b"cd", b"ab", None]
+    text = HEAD + collection((1, b"ab"), (2, b"cd"), (1, b"ef"), (2, b"ghi"), (9, b"z"))
+    asked = (2, 8, 2), (2, 8, 1), (3, 8, 2), (1, 8, 9)
+    assert found_in(text, *asked) == [b"cd", b"ab", None, b"z"]
 
 
 def test_the_basic_type_decides_how_long_they_have_to_be():
