@@ -16,6 +16,7 @@ from PIL import Image
 
 from fuel.config_parser import config
 from fuel.converters import svhn
+from fuel.converters._digit_struct import DigitStruct
 from fuel.converters._mat5 import find_arrays
 from fuel.converters.base import MissingInputFiles
 from fuel.datasets import SVHN, H5PYDataset
@@ -407,6 +408,13 @@ def test_the_command_takes_the_format():
     parser = argparse.ArgumentParser()
     assert svhn.fill_subparser(parser) is svhn.convert_svhn
     assert vars(parser.parse_args(["2"])) == {"which_format": 2}
+
+
+def test_the_cache_of_descriptions_is_bounded():
+    with DigitStruct(io.BytesIO(digit_struct(NUMBERS["test"])), "x", "make it again") as struct:
+        settings = struct._file.id.get_mdc_config()
+        assert settings.max_size == 2**20
+        assert [name for name, _ in struct] == ["1.png", "2.png", "3.png"]
 
 
 def test_the_file_tells_its_inputs(digits, tmp_path: Path):
