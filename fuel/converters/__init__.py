@@ -33,6 +33,7 @@ from fuel.converters import (
     iris,
     kmnist,
     mnist,
+    repack,
     svhn,
     youtube_audio,
 )
@@ -78,4 +79,5 @@ all_converters: tuple[
     ("text", text.fill_subparser),
     ("huggingface", huggingface.fill_subparser),
     ("webdataset", webdataset.fill_subparser),
+    ("repack", repack.fill_subparser),
 )

@@ -158,6 +158,7 @@ class HDF5Writer:
         self._splits: dict[str, _Split] = {name: _Split() for name in splits or ()}
         self._input_paths = tuple(inputs)
         self._attributes = dict(attributes or {})
+        self._described: dict[str, dict[str, Any]] = {}
         self._output: AbstractContextManager[str] | None = None
         self._h5file: Any = None
         self._sinks: dict[str, Sink] = {}
@@ -199,13 +200,13 @@ class HDF5Writer:
         """dict: How many examples each split has by now."""
         return {name: split.count for name, split in self._splits.items()}
 
-    def add(self, split: str, /, **batch: Any) -> None:
+    def add(self, split: str | None, /, **batch: Any) -> None:
         """Append a batch to a split.
 
         Parameters
         ----------
-        split : str
-            The split.
+        split : str or None
+            The split; None for all examples of a file that has no splits.
         **batch : array or list
             For each source of the split its examples, as many of each: an array whose first axis
             is that of the examples, or a list. Every batch of a split has the same sources.
@@ -241,7 +242,7 @@ class HDF5Writer:
             raise self._full(error) from error
         entry.count += count
 
-    def add_example(self, split: str, /, **example: Any) -> None:
+    def add_example(self, split: str | None, /, **example: Any) -> None:
         """Append one example to a split; see `add`."""
         self.add(split, **{name: _batch_of(value) for name, value in example.items()})
 
@@ -260,16 +261,36 @@ class HDF5Writer:
             raise ValueError(f"there is no source {source!r}; there are {list(self.specs)}")
         self._split(split).comments[source] = text
 
-    def _split(self, name: str) -> _Split:
+    def describe(self, source: str, attributes: Mapping[str, Any]) -> None:
+        """Give a source attributes of its own, beside its axis labels.
+
+        Parameters
+        ----------
+        source : str
+            The source.
+        attributes : dict
+            Names and values that HDF5 can store.
+
+        """
+        if source not in self.specs:
+            raise ValueError(f"there is no source {source!r}; there are {list(self.specs)}")
+        self._described.setdefault(source, {}).update(attributes)
+
+    def _split(self, name: str | None) -> _Split:
+        if (name is None and any(self._splits)) or (name and "" in self._splits):
+            raise ValueError(
+                f"a file has splits or none, got the split {name!r} beside {list(self._splits)}"
+            )
+        name = "" if name is None else name
         if name not in self._splits:
             if self._fixed_splits:
                 raise ValueError(f"there is no split {name!r}; there are {list(self._splits)}")
-            if not isinstance(name, str) or not name:
+            if not isinstance(name, str):
                 raise ValueError(f"the name of a split must be a text, got {name!r}")
             self._splits[name] = _Split()
         return self._splits[name]
 
-    def _entry(self, split: str, batch: Mapping[str, Any]) -> _Split:
+    def _entry(self, split: str | None, batch: Mapping[str, Any]) -> _Split:
         if self._h5file is None:
             raise ValueError(f"the writer of {self.path!r} is not open; use it in a `with` block")
         unknown = [name for name in batch if name not in self.specs]
@@ -309,8 +330,6 @@ class HDF5Writer:
         self._output.__exit__(None, None, None)
 
     def _finish(self) -> None:
-        import h5py
-
         from fuel.datasets.hdf5 import H5PYDataset
 
         for name, sink in self._sinks.items():
@@ -324,15 +343,16 @@ class HDF5Writer:
             for source in self.specs if split.sources is None else split.sources:
                 comment = split.comments.get(source)
                 parts[name][source] = (*self._rows(name, source, split), comment)
-        if parts:
+        for source, attributes in self._described.items():
+            for key, value in attributes.items():
+                self._h5file[source].attrs[key] = value
+        if any(parts):
             self._h5file.attrs["split"] = H5PYDataset.create_split_array(parts)
         for key, value in self._attributes.items():
             self._h5file.attrs[key] = value
         assert self._inputs is not None
         write_provenance(self._h5file, self._inputs.describe())
         self._close()
-        if h5py.h5f.get_obj_count and not os.path.getsize(self._part):
-            raise StorageError(f"nothing was written to {self._part}")
 
     def _check_sizes(self) -> None:
         if isinstance(self._sizes, Mapping):
