@@ -29,7 +29,8 @@ _SETS = {
 class OneBillionWord(TextFile):
     """The One Billion Word benchmark.
 
-    The unpacked archive must lie in the data path, in a directory ``1-billion-word``.
+    The unpacked archive must lie in the data path, in a directory ``1-billion-word``;
+    ``fuel-download one_billion_word -d DIRECTORY`` puts it there.
 
     Parameters
     ----------

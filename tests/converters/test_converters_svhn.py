@@ -339,12 +339,13 @@ def test_a_file_of_digits_cut_short_is_told(digits, tmp_path, keep):
     assert os.listdir(tmp_path) == ["raw"]
 
 
-def test_a_flipped_byte_in_a_compressed_file_is_noticed(digits, tmp_path):
+@pytest.mark.parametrize("place", [0.5, -1], ids=["in the middle", "in the last checksum"])
+def test_a_flipped_byte_in_a_compressed_file_is_noticed(digits, tmp_path, place):
     path = digits / "train_32x32.mat"
     features, targets = digits_of("train")
     scipy.io.savemat(path, {"X": features, "y": targets}, do_compression=True)
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0x55
+    content[-1 if place < 0 else int(len(content) * place)] ^= 0x55
     path.write_bytes(content)
     with pytest.raises(StorageError, match=r"train_32x32\.mat: it is damaged"):
         svhn.convert_svhn_format_2(str(digits), str(tmp_path))
