@@ -1,83 +1,75 @@
 """What the commands share: exit codes, plain error lines, and the plug-ins of other packages.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage (missing input files included), 130 interrupted.
+How commands talk is in `_manners`, what other packages offer in `_plugins`; both are reached
+through this module.
 """
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import functools
-import importlib
 import os
 import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
-from fuel.config_parser import config
-from fuel.exceptions import ConfigurationError, FuelError
-from fuel.version import version
+from fuel.bin._manners import (
+    FAILURE,
+    INTERRUPTED,
+    USAGE,
+    UserError,
+    add_option,
+    default_manners,
+    fail,
+    is_quiet,
+    is_verbose,
+    make_parser,
+    nearest,
+    remark,
+    say,
+)
+from fuel.bin._plugins import (
+    NameConflictError,
+    Plugins,
+    add_plugins,
+    chosen_name,
+    find_plugins,
+    require_name,
+)
+from fuel.exceptions import FuelError
 
-__all__ = ["NameConflictError", "Plugins", "UserError", "add_plugins", "make_parser", "run"]
+__all__ = [
+    "FAILURE",
+    "INTERRUPTED",
+    "USAGE",
+    "NameConflictError",
+    "Plugins",
+    "UserError",
+    "add_option",
+    "add_plugins",
+    "chosen_name",
+    "fail",
+    "find_plugins",
+    "is_quiet",
+    "is_verbose",
+    "make_parser",
+    "nearest",
+    "plain",
+    "remark",
+    "require_name",
+    "run",
+    "say",
+    "working_directory",
+]
 
 #: What the system answered, in the messages of HDF5: those of full disks are not even OSErrors.
 _HDF5_REASON = re.compile(
     r"(filename = '(?P<file>[^']*)'.*?)?errno = \d+, error message = '(?P<what>[^']*)'", re.DOTALL
 )
-
-FAILURE = 1
-USAGE = 2
-INTERRUPTED = 130
-
-
-class UserError(Exception):
-    """Something that the user can mend; its text is shown without a traceback.
-
-    Parameters
-    ----------
-    message : str
-        The text.
-    code : int, optional
-        The exit code.
-
-    """
-
-    def __init__(self, message: str, code: int = FAILURE) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class NameConflictError(ValueError):
-    """A plug-in has the name of a built-in one (programs expect this text and a ValueError).
-
-    Parameters
-    ----------
-    message : str
-        The text.
-    detail : str
-        Which names, from which modules, and what to do.
-
-    """
-
-    def __init__(self, message: str, detail: str) -> None:
-        super().__init__(message)
-        self.detail = detail
-
-
-def say(prog: str, message: str) -> None:
-    """Print a line on the standard error output."""
-    print(f"{prog}: {message}", file=sys.stderr, flush=True)
-
-
-def fail(prog: str, message: str, code: int = FAILURE) -> NoReturn:
-    """Print an error line and end the program."""
-    sys.stdout.flush()
-    say(prog, f"error: {message}")
-    raise SystemExit(code)
 
 
 def run(prog: str, command: Callable[[list[str]], int | None], args: Sequence[str] | None) -> None:
@@ -139,7 +131,7 @@ def _run(
 ) -> None:
     """Do the work of `run`; ``raising`` lets errors that are nobody's mistake pass."""
     try:
-        with warnings.catch_warnings():
+        with default_manners(), warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, prog)
             code = command(arguments)
     except KeyboardInterrupt:
@@ -201,190 +193,3 @@ def working_directory() -> str:
         return os.getcwd()
     except OSError as error:
         raise UserError("the working directory is gone; change to another one first") from error
-
-
-def make_parser(prog: str, description: str, **options: Any) -> argparse.ArgumentParser:
-    """Make the parser of a command, with the options that all commands have."""
-    parser = argparse.ArgumentParser(prog=prog, description=description, **options)
-    parser.add_argument("--version", action="version", version=f"{prog} {version}")
-    parser.add_argument(
-        "--traceback", action="store_true", help="show where an unexpected error happened"
-    )
-    return parser
-
-
-@dataclass
-class Plugins:
-    """The converters or downloaders at hand.
-
-    Attributes
-    ----------
-    kind : str
-        ``"converters"`` or ``"downloaders"``.
-    functions : dict
-        Name → function that fills the parser of its sub-command.
-    modules : dict
-        Name → the module that it comes from.
-    broken : dict
-        Module named in the settings → why it cannot be used.
-    conflicts : dict
-        Name that was there already → the module that has it too.
-
-    """
-
-    kind: str
-    functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-    modules: dict[str, str] = field(default_factory=dict)
-    broken: dict[str, str] = field(default_factory=dict)
-    conflicts: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def built_in(self) -> str:
-        """The name of the built-in module."""
-        return f"fuel.{self.kind}"
-
-    def listing(self) -> str:
-        """Every name with the module it comes from, a line each."""
-        width = max(map(len, self.functions), default=0)
-        lines = []
-        for name, module in self.modules.items():
-            origin = "" if module == self.built_in else f"  (from {module})"
-            lines.append(f"  {name:{width}}{origin}".rstrip())
-        return "\n".join(lines)
-
-    def conflict_message(self, name: str) -> str:
-        """Say what kind of conflict there is."""
-        other = f"built-in {self.kind}" if self.modules[name] == self.built_in else "each other"
-        return f"extra {self.kind} conflict in name with {other}"
-
-    def problems(self) -> list[str]:
-        """What is wrong with the settings, a line each."""
-        return [
-            f"extra {self.kind} module {module!r} cannot be used: {reason}"
-            for module, reason in self.broken.items()
-        ] + [
-            f"{self.conflict_message(name)}: {self.conflict_detail(name)}"
-            for name in self.conflicts
-        ]
-
-    def conflict_detail(self, name: str) -> str:
-        """Say which modules have a name."""
-        return (
-            f"{name!r} is in {self.conflicts[name]} and in {self.modules[name]}; rename it there, "
-            f"or take the module out of `extra_{self.kind}`"
-        )
-
-    def check(self, name: str) -> None:
-        """Make sure that a name means one thing."""
-        if name in self.conflicts:
-            raise NameConflictError(self.conflict_message(name), self.conflict_detail(name))
-        if name not in self.functions and self.broken:
-            raise UserError(
-                f"there is no {name!r} among the {self.kind} that could be loaded; "
-                + "; ".join(self.problems()),
-                USAGE,
-            )
-
-
-def find_plugins(kind: str, built_in: Sequence[tuple[str, Callable[[Any], Any]]]) -> Plugins:
-    """Collect the built-in converters or downloaders, and those that the settings name."""
-    plugins = Plugins(kind)
-    for name, function in built_in:
-        plugins.functions[name] = function
-        plugins.modules[name] = plugins.built_in
-    for module in _extra_modules(f"extra_{kind}"):
-        try:
-            pairs = [
-                (str(name), function)
-                for name, function in getattr(importlib.import_module(module), f"all_{kind}")
-            ]
-        except Exception as error:  # whatever somebody else's module does
-            plugins.broken[module] = f"{type(error).__name__}: {error}"
-            continue
-        for name, function in pairs:
-            if name in plugins.functions:
-                plugins.conflicts[name] = module
-            else:
-                plugins.functions[name] = function
-                plugins.modules[name] = module
-    return plugins
-
-
-def _extra_modules(setting: str) -> list[str]:
-    modules = getattr(config, setting)
-    if isinstance(modules, str):
-        modules = modules.split()
-    if not all(isinstance(module, str) for module in modules):
-        raise ConfigurationError(
-            f"{setting} must be a list of names of modules, got {modules!r} "
-            f"(from {config.origin(setting)})"
-        )
-    return [module for module in modules if module]
-
-
-def chosen_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str | None:
-    """Return the sub-command in a list of arguments: the first one that is not an option."""
-    return next((argument for argument in arguments if not argument.startswith("-")), None)
-
-
-def add_plugins(
-    parser: argparse.ArgumentParser,
-    plugins: Plugins,
-    add_options: Callable[[argparse.ArgumentParser, str], None],
-    help_text: str,
-    arguments: Sequence[str],
-) -> dict[str, Callable[..., Any]]:
-    """Give a parser one sub-command for every plug-in.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of the command.
-    plugins : Plugins
-        What there is.
-    add_options : callable
-        Adds the options that all sub-commands have; gets the sub-parser and the name.
-    help_text : str
-        The help of a sub-command; ``{}`` stands for its name.
-    arguments : sequence of str
-        The arguments, to know which problems concern the user.
-
-    Returns
-    -------
-    dict
-        Name → the function to call.
-
-    """
-    name = chosen_name(parser, arguments)
-    if name is not None:
-        plugins.check(name)
-    for problem in plugins.problems():
-        say(parser.prog, f"warning: {problem}")
-    subparsers = parser.add_subparsers(metavar="DATASET", dest="which_")
-    functions = {}
-    for plugin, fill_subparser in plugins.functions.items():
-        subparser = subparsers.add_parser(plugin, help=help_text.format(plugin))
-        add_options(subparser, plugin)
-        try:
-            functions[plugin] = fill_subparser(subparser)
-        except Exception as error:
-            if plugin != name:
-                continue
-            raise UserError(
-                f"{plugin!r} of {plugins.modules[plugin]} cannot be used: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-    return functions
-
-
-def require_name(parser: argparse.ArgumentParser, name: str | None, plugins: Plugins) -> str:
-    """Return the sub-command, or end with the usage and the list of what there is."""
-    if name is not None:
-        return name
-    parser.print_usage(sys.stderr)
-    fail(
-        parser.prog,
-        f"name a data set, one of\n{plugins.listing()}\n"
-        f"(`{parser.prog} DATASET -h` tells its options)",
-        USAGE,
-    )

@@ -1,26 +1,35 @@
 """The file that a download grows in: ``NAME.part`` beside its target.
 
 It is locked while it is written, so that two downloads never mix their bytes, and it remembers
-across runs which version of the remote file its bytes belong to. That memory is its modification
-time, set to the ``Last-Modified`` of the server (as `wget` and `curl -R` do for whole files): no
-second file is needed, and a time that nobody set has a fraction of a second, or is no version that
-the server has, so the download starts again. Talking to the server is in `_transfer`.
+across runs which version of the remote file its bytes belong to: no second file is needed. Where
+the file system keeps extended attributes, the memory is one of these (address, ``ETag``,
+``Last-Modified``). Elsewhere it is the modification time, set to the ``Last-Modified`` of the
+server (as `wget` and `curl -R` do for whole files): a time that nobody set has a fraction of a
+second, or is no version that the server has, so the download starts again. Talking to the server
+is in `_transfer`.
 """
 
 from __future__ import annotations
 
 import errno
 import io
+import json
 import os
+import shutil
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
 
 from fuel.exceptions import StorageError
 
-__all__ = ["PartFile"]
+__all__ = ["PartFile", "free_bytes"]
 
 # Where the lock is placed on Windows, whose locks are mandatory: far behind any data.
 _LOCK_OFFSET = 2**62
+
+#: The extended attribute that tells which version the bytes belong to.
+_ATTRIBUTE = "user.fuel.version"
+
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 # How the systems say that somebody else holds a lock.
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
@@ -47,12 +56,13 @@ class PartFile(io.FileIO):
         ``target`` and ``.part``.
     label : str
         The last component of ``target``.
-    validator : str or None
-        The HTTP date of the version that the bytes found at the start belong to; None if there
-        are none or their version is unknown.
     checked_later : bool
         Whether the whole file is held against a checksum in the end, so that bytes of unknown
         version may be continued.
+    expected_bytes : int or None
+        The size that the whole file has to have, if it is known.
+    announced_bytes : int
+        The size that it is going to have, as far as is known by now.
     resumable : bool
         Whether another run could go on where this one stopped.
 
@@ -76,7 +86,10 @@ class PartFile(io.FileIO):
         self.label = os.path.basename(target)
         self.resumable = False
         self.checked_later = checked_later
+        self.expected_bytes: int | None = None
+        self.announced_bytes = 0
         self._modified: int | None = None
+        self._attributed = False
         while True:
             super().__init__(self.path, "r+", opener=_open)
             try:
@@ -92,10 +105,8 @@ class PartFile(io.FileIO):
             if self._is_current():
                 break
             self.close()  # its former owner finished and renamed it between our two steps
-        found = os.fstat(self.fileno())
-        self.validator: str | None = None
-        if found.st_size and found.st_mtime_ns % 10**9 == 0:
-            self.validator = formatdate(found.st_mtime_ns // 10**9, usegmt=True)
+        self._version = self._remembered()
+        self.resumable = self.tell_size() > 0 and (bool(self._version) or checked_later)
         self.seek(0, os.SEEK_END)
 
     def _is_current(self) -> bool:
@@ -104,36 +115,140 @@ class PartFile(io.FileIO):
         except FileNotFoundError:
             return False
 
+    def tell_size(self) -> int:
+        """Return the number of bytes in the file."""
+        return os.fstat(self.fileno()).st_size
+
     def write(self, data: Any) -> int:
         """Write all of the data (an unbuffered file may take a part of it)."""
         rest = memoryview(data)
         try:
             while rest:
-                rest = rest[super().write(rest) or 0 :]
+                rest = rest[self._write_some(rest) :]
         except OSError as error:
+            if error.errno in _FULL:
+                raise StorageError(self._say_full(f"{self.path} could not grow")) from error
             error.filename = self.path  # the system says why, but not where
             raise
+        if not self._attributed:
+            self.stamp()  # whatever may end this process, the next one knows the version
         return len(data)
 
-    def remember(self, last_modified: str | None) -> None:
+    def _write_some(self, data: memoryview) -> int:
+        return super().write(data) or 0
+
+    def check_space(self, others_bytes: int = 0) -> None:
+        """Make sure that what is announced fits onto the disk.
+
+        Parameters
+        ----------
+        others_bytes : int, optional
+            What other files that grow at the same time are going to need.
+
+        Raises
+        ------
+        StorageError
+            If it does not.
+
+        """
+        if self.missing_bytes() + others_bytes > free_bytes(self.path):
+            beside = " (beside those that are being downloaded with it)" if others_bytes else ""
+            raise StorageError(self._say_full(f"{self.target} does not fit{beside}"))
+
+    def missing_bytes(self) -> int:
+        """Return how many bytes are still to come, as far as is known."""
+        return max(0, self.announced_bytes - self.tell_size())
+
+    def _say_full(self, what: str) -> str:
+        need = f", {self.missing_bytes():,} more bytes are needed" if self.announced_bytes else ""
+        free = free_bytes(self.path)
+        return (
+            f"{what}: {free:,} bytes are free on its disk{need}; make room and try again (what is "
+            f"here already is used then), or choose another directory"
+        )
+
+    def _remembered(self) -> dict[str, str]:
+        """Return what is known of the version of the bytes that are here."""
+        found = os.fstat(self.fileno())
+        if not found.st_size:
+            return {}
+        try:
+            memory = json.loads(os.getxattr(self.fileno(), _ATTRIBUTE))  # type: ignore[attr-defined,unused-ignore]
+            if isinstance(memory, dict):
+                return {str(key): str(value) for key, value in memory.items()}
+        except (AttributeError, OSError, ValueError):
+            pass
+        if found.st_mtime_ns % 10**9 == 0:
+            return {"last-modified": formatdate(found.st_mtime_ns // 10**9, usegmt=True)}
+        return {}
+
+    def validator(self, url: str) -> str | None:
+        """Return what an address called the version of the bytes that are here.
+
+        Parameters
+        ----------
+        url : str
+            The address.
+
+        Returns
+        -------
+        str or None
+            A strong ``ETag`` or a ``Last-Modified``. None where nothing is known, and where bytes
+            of another address may be continued because a checksum tells in the end.
+
+        """
+        here = self._version.get("url") == url
+        if not here and self.checked_later:
+            return None
+        return (self._version.get("etag") if here else None) or self._version.get("last-modified")
+
+    def remember(
+        self, last_modified: str | None, etag: str | None = None, url: str | None = None
+    ) -> None:
         """Note the version that the bytes belong to.
 
         Parameters
         ----------
         last_modified : str or None
-            The ``Last-Modified`` of the response; None (or nonsense) makes the bytes useless to
-            another run.
+            The ``Last-Modified`` of the response; nonsense counts as None.
+        etag : str or None, optional
+            Its ``ETag``, if that is a strong one. With neither, the bytes are useless to another
+            run, unless a checksum tells in the end whether they were right.
+        url : str or None, optional
+            The address.
 
         """
         self._modified = None
-        self.resumable = False
         try:
             if last_modified:
                 self._modified = int(parsedate_to_datetime(last_modified).timestamp())
-                self.resumable = True
         except (TypeError, ValueError, OverflowError):
-            pass
+            last_modified = None
+        known = {"url": url, "etag": etag, "last-modified": last_modified}
+        self._version = {key: value for key, value in known.items() if value}
+        self._attributed = self._write_attribute()
+        lasting = self._modified is not None or (self._attributed and etag is not None)
+        self.resumable = lasting or self.checked_later
         self.stamp()
+
+    def _write_attribute(self) -> bool:
+        """Write the version beside the data; tell whether that is possible here."""
+        try:
+            memory = json.dumps(self._version).encode()
+            os.setxattr(self.fileno(), _ATTRIBUTE, memory)  # type: ignore[attr-defined,unused-ignore]
+        except (AttributeError, OSError):
+            return False
+        return True
+
+    def forget(self) -> None:
+        """Drop the bytes that are here."""
+        self.seek(0)
+        self.truncate()
+        self.resumable = False
+        self._modified = None
+        self._version = {}
+        if self._attributed:
+            self._attributed = self._write_attribute()
 
     def stamp(self) -> None:
         """Write the version into the file's modification time (writing data changed it)."""
@@ -142,6 +257,10 @@ class PartFile(io.FileIO):
 
     def commit(self) -> None:
         """Give the file its final name."""
+        try:
+            os.removexattr(self.fileno(), _ATTRIBUTE)  # type: ignore[attr-defined,unused-ignore]
+        except (AttributeError, OSError):
+            pass
         os.fsync(self.fileno())
         if os.name == "nt":
             self.close()  # Windows does not rename open files; elsewhere the lock is kept so long
@@ -164,6 +283,11 @@ class PartFile(io.FileIO):
             os.remove(self.path)
         except FileNotFoundError:
             pass
+
+
+def free_bytes(path: str) -> int:
+    """Return how much may still be written to the disk that a file is on."""
+    return shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
 
 
 def _open(path: str, flags: int) -> int:

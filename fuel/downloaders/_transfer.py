@@ -1,33 +1,37 @@
 """One file over HTTP: checked status, bounded retries, resuming.
 
 `transfer` writes into any binary file; it never opens, renames or verifies files (see `base` and
-`_part`). The function that makes requests is handed in by `base`, where programs may replace it.
+`_part`). The bytes of a response are read by `_body`, what can go wrong is said by `_failures`.
+The function that makes requests is handed in by `base`, where programs may replace it.
 """
 
 from __future__ import annotations
 
+import random
 import re
-import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
-from requests.exceptions import (
-    ChunkedEncodingError,
-    ConnectionError,
-    HTTPError,
-    RequestException,
-    SSLError,
-    Timeout,
+from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, SSLError, Timeout
+
+from fuel.downloaders._body import body, is_encoded, refuse_pages
+from fuel.downloaders._failures import (
+    RefusedError,
+    RemoteError,
+    TruncatedError,
+    VersionChanged,
+    describe_failure,
+    header,
+    host_of,
+    retry_after_s,
 )
-
 from fuel.downloaders._part import PartFile
-from fuel.exceptions import StorageError
+from fuel.downloaders._settings import current, current_run
 
-__all__ = ["describe_failure", "header", "request", "transfer"]
+__all__ = ["close", "describe_failure", "header", "request", "transfer"]
 
 #: Seconds before an attempt is made again, in turn; progress of `_PROGRESS` bytes starts over.
-#: Four attempts in 3.5 s ride out a restarting server and do not try anybody's patience.
+#: Four attempts in a few seconds ride out a restarting server and do not try anybody's patience.
 RETRY_DELAYS_S = (0.5, 1.0, 2.0)
 
 #: A host that has not answered even once is given this many attempts: offline is usually offline.
@@ -36,31 +40,18 @@ SILENT_TRIES = 2
 #: Seconds to wait for a connection, and for the next bytes.
 TIMEOUT_S = (10.0, 60.0)
 
-#: The longest wait that a server may ask for with ``Retry-After``, in seconds.
+#: The longest wait that a server may ask for with ``Retry-After``, in seconds. Where it asks for
+#: more, it is left alone, and the user told.
 LONGEST_RETRY_AFTER_S = 30.0
+
+#: Draws the jitter: many who lost one server at the same moment must not come back as one.
+_dice = random.Random()
 
 #: "OK", and the same from somebody in between.
 _WHOLE_FILE = (200, 203)
 
 _PROGRESS = 1 << 20
 _TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
-_STAMP_EVERY = 1 << 20
-
-
-class _Truncated(StorageError):
-    """Fewer bytes came than were announced."""
-
-
-class _VersionChanged(Exception):
-    """The rest that the server offers does not continue what is here; start over."""
-
-
-def header(response: Any, name: str) -> str | None:
-    """Return a header of a response, whatever the case of its name."""
-    for key, value in dict(response.headers).items():
-        if str(key).lower() == name:
-            return str(value)
-    return None
 
 
 def request(get: Callable[..., Any], url: str, **headers: str) -> Any:
@@ -68,7 +59,21 @@ def request(get: Callable[..., Any], url: str, **headers: str) -> Any:
     # With a compressed transfer neither sizes nor ranges would be those of the file.
     sent = {"Accept-Encoding": "identity"}
     sent.update({name.replace("_", "-"): value for name, value in headers.items()})
-    return get(url, stream=True, headers=sent, timeout=TIMEOUT_S)
+    return get(url, stream=True, headers=sent, timeout=TIMEOUT_S, hooks={"response": _look_ahead})
+
+
+def _look_ahead(response: Any, *arguments: Any, **options: Any) -> None:
+    """Judge a redirection before it is followed."""
+    if not response.is_redirect:
+        return
+    target = response.headers.get("location", "")
+    if response.url.startswith("https:") and target.lower().startswith("http:"):
+        raise RefusedError(
+            f"{host_of(response.url)} sends from {response.url} to {target}, which anybody on the "
+            f"way could change: an address of https:// may not lead to one of http://. If you "
+            f"trust it, give it with `fuel-download --url`"
+        )
+    current().tell(f"{response.url} leads to {target}")
 
 
 def close(response: Any) -> None:
@@ -77,28 +82,6 @@ def close(response: Any) -> None:
         response.close()
     except AttributeError:
         pass
-
-
-def describe_failure(url: str, error: BaseException) -> str:
-    """Say in plain words why a file could not be fetched."""
-    try:
-        host = urlsplit(url).netloc or url
-    except ValueError:  # no address at all
-        host = url
-    if isinstance(error, HTTPError) and error.response is not None:
-        reason = f" {error.response.reason}" if error.response.reason else ""
-        return f"{host} answered {error.response.status_code}{reason} for {url}"
-    if isinstance(error, SSLError):
-        return f"no trustworthy connection to {host}: {error}"
-    if isinstance(error, Timeout) or "timed out" in str(error):
-        return f"{host} did not answer in time"
-    if isinstance(error, ConnectionError):
-        return f"no connection to {host}"
-    if isinstance(error, ChunkedEncodingError):
-        return f"the connection to {host} broke off"
-    if isinstance(error, RequestException):
-        return f"{url} could not be fetched: {error}"
-    return str(error)
 
 
 class _Transfer:
@@ -111,24 +94,31 @@ class _Transfer:
         self.answered = False
         self.total: int | None = None
         self.part = handle if isinstance(handle, PartFile) else None
+        self.expected = self.part.expected_bytes if self.part is not None else None
         self.base = 0
         if self.part is not None:
             self.received = self.part.tell()
-            self.validator = self.part.validator
+            self.validator = self.part.validator(url)
             if self.validator is None and not self.part.checked_later:
                 self.rewind()
         else:
             self.base = _position(handle)
 
+    @property
+    def name(self) -> Any:
+        """What the file is called."""
+        return getattr(self.handle, "label", getattr(self.handle, "name", None))
+
     def rewind(self) -> None:
         """Forget the bytes received so far."""
         if self.received:
-            self.handle.seek(self.base)
-            self.handle.truncate()
+            if self.part is not None:
+                self.part.forget()
+            else:
+                self.handle.seek(self.base)
+                self.handle.truncate()
         self.received = 0
         self.total = self.validator = None
-        if self.part is not None:
-            self.part.resumable = False
 
     def ask(self) -> Any:
         """Send the request; return a response whose body goes on from `received`."""
@@ -137,6 +127,9 @@ class _Transfer:
             headers["Range"] = f"bytes={self.received}-"
             if self.validator:
                 headers["If_Range"] = self.validator
+            current().tell(f"asking {self.url} for what follows byte {self.received:,}")
+        else:
+            current().tell(f"asking {self.url}")
         response = request(self.get, self.url, **headers)
         try:
             self.answered = True
@@ -147,25 +140,45 @@ class _Transfer:
             if self.received and status == 206:
                 self.check_continuation(response)
             elif isinstance(status, int) and status not in _WHOLE_FILE:
-                raise StorageError(
+                raise RefusedError(
                     f"{self.url} was answered with status {status}, which brings no whole file; "
                     f"check the address, or try again later"
                 )
             else:
                 self.rewind()
                 self.total = _length(response)
-            etag = header(response, "etag")
-            modified = header(response, "last-modified")
-            self.validator = etag if etag and not etag.startswith("W/") else modified
-            # Within this run a rest is simply asked for; for another run bytes are kept only if
-            # the server says that it would send one.
-            ranges = status == 206 or header(response, "accept-ranges") == "bytes"
-            if self.part is not None:
-                self.part.remember(modified if ranges else None)
+            self.check_size()
+            self.note_version(response, status == 206)
         except BaseException:
             close(response)
             raise
         return response
+
+    def note_version(self, response: Any, continued: bool) -> None:
+        """Remember which version of the file the bytes are going to be of."""
+        etag = header(response, "etag")
+        modified = header(response, "last-modified")
+        if etag is not None and etag.startswith("W/"):
+            etag = None
+        self.validator = None if is_encoded(response) else etag or modified
+        if self.part is None:
+            return
+        # Places in the compressed form are not places in the file.
+        ranges = not is_encoded(response) and header(response, "accept-ranges") != "none"
+        if continued or ranges:
+            self.part.remember(modified, etag, self.url)
+        else:
+            self.part.remember(None)
+            self.part.resumable = False
+        self.part.announced_bytes = self.total or self.expected or 0
+
+    def check_size(self) -> None:
+        """Hold the announced size against the known one."""
+        if None not in (self.expected, self.total) and self.total != self.expected:
+            raise RefusedError(
+                f"{self.url} is not the expected file: it has {self.total:,} bytes there instead "
+                f"of {self.expected:,}; give another address with `fuel-download --url`"
+            )
 
     def nothing_left(self, response: Any) -> Any:
         """Judge a 416: the part is complete, or belongs to another version."""
@@ -173,36 +186,46 @@ class _Transfer:
         size = re.fullmatch(r"bytes \*/(\d+)", header(response, "content-range") or "")
         if size and int(size[1]) == self.received:
             return None
-        raise _VersionChanged
+        raise VersionChanged
 
     def check_continuation(self, response: Any) -> None:
         """Hold a 206 against what was asked for."""
         found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", header(response, "content-range") or "")
-        if found is None or int(found[1]) != self.received:
-            raise _VersionChanged
+        if found is None or int(found[1]) != self.received or is_encoded(response):
+            raise VersionChanged
         ours = self.validator or ""
         theirs = header(response, "etag" if ours.startswith('"') else "last-modified")
         if ours and theirs is not None and theirs != ours:
-            raise _VersionChanged  # a server that knows Range, but not If-Range
+            raise VersionChanged  # a server that knows Range, but not If-Range
         total = None if found[3] == "*" else int(found[3])
         if self.total is not None and total != self.total:
-            raise _VersionChanged
+            raise VersionChanged
         self.total = total
 
     def read(self, response: Any, bar: Any) -> None:
         """Write the body."""
-        unstamped = 0
-        for chunk in response.iter_content(self.chunk_size):
-            self.handle.write(chunk)
+        run = current_run()
+        pieces = body(response, self.url, str(self.name or ""), self.chunk_size)
+        if self.part is not None and not self.received:
+            verified = self.part.checked_later
+            pieces = refuse_pages(pieces, response, self.url, self.part.label, verified)
+        if self.received and hasattr(bar, "start_at"):
+            bar.start_at(self.received)
+        for chunk in pieces:
+            run.check()
             self.received += len(chunk)
-            unstamped += len(chunk)
-            if self.part is not None and unstamped >= _STAMP_EVERY:
-                self.part.stamp()
-                unstamped = 0
+            if self.expected is not None and self.received > self.expected:
+                raise RefusedError(
+                    f"{self.url} is not the expected file: it has more than {self.expected:,} "
+                    f"bytes; give another address with `fuel-download --url`"
+                )
+            self.handle.write(chunk)
             bar.update(self.received)
-        if self.total is not None and self.received != self.total:
-            raise _Truncated(
-                f"{self.url} ended after {self.received} bytes of {self.total}; the connection "
+        run.check()
+        announced = self.total if self.total is not None else self.expected
+        if announced is not None and self.received != announced:
+            raise TruncatedError(
+                f"{self.url} ended after {self.received} bytes of {announced}; the connection "
                 f"broke off, or the file on the server is damaged: try again later"
             )
 
@@ -221,7 +244,7 @@ def transfer(
     get : callable
         ``requests.get``.
     chunk_size : int
-        Bytes read at a time.
+        Bytes read at a time where it is not known how many have arrived.
     progress : callable
         ``progress(name=, maxval=)``, a context manager giving an object with ``update(bytes)``.
 
@@ -230,10 +253,12 @@ def transfer(
     requests.exceptions.RequestException
         If the server cannot be reached, or answers with an error.
     StorageError
-        If fewer bytes came than were announced, in every attempt.
+        If fewer bytes came than were announced, in every attempt; if something else came than
+        the file; if the disk is full.
 
     """
     state = _Transfer(url, handle, get, chunk_size)
+    run = current_run()
     failures, restarts, mark = 0, 0, state.received
     while True:
         try:
@@ -241,37 +266,65 @@ def transfer(
             if response is None:
                 return
             try:
-                name = getattr(handle, "label", getattr(handle, "name", None))
-                with progress(name=name, maxval=state.total) as bar:
+                _check_space(state)
+                with progress(name=state.name, maxval=state.total) as bar, run.reading(response):
                     state.read(response, bar)
                 return
             finally:
                 close(response)
-        except _VersionChanged:
+        except VersionChanged:
             restarts += 1
             state.rewind()
             if restarts > 2:
-                raise StorageError(
+                raise RemoteError(
                     f"{url} keeps changing while it is downloaded; try again later"
                 ) from None
-        except (ConnectionError, Timeout, ChunkedEncodingError, HTTPError, _Truncated) as error:
+        except (ConnectionError, Timeout, ChunkedEncodingError, HTTPError, TruncatedError) as error:
+            run.check()
             if isinstance(error, SSLError) or not _transient(error):
                 raise
             if state.received >= mark + _PROGRESS:
                 failures = 0
             failures += 1
             mark = state.received
-            tries = len(RETRY_DELAYS_S) + 1 if state.answered else SILENT_TRIES
-            if failures >= tries or not _can_go_back(state):
+            if failures >= _tries(state) or not _can_go_back(state):
                 raise
-            time.sleep(max(RETRY_DELAYS_S[failures - 1], _retry_after(error)))
+            delay_s = _delay_s(failures, error)
+            current().tell(f"{describe_failure(url, error)}. Trying again in {delay_s:.1f} s")
+            run.wait(delay_s)
             if state.total is None and state.validator is None:
                 state.rewind()  # nothing would tell a rest of another version
 
 
+def _check_space(state: _Transfer) -> None:
+    """Say that the disk is too small before it is full."""
+    if state.part is not None:
+        others = current_run().parts - {state.part}
+        state.part.check_space(sum(part.missing_bytes() for part in others if not part.closed))
+
+
+def _tries(state: _Transfer) -> int:
+    """How many attempts are made before an address is given up."""
+    if state.answered:
+        return len(RETRY_DELAYS_S) + 1
+    silent, host = current_run().silent_hosts, host_of(state.url)
+    if host in silent:
+        return 1
+    silent.add(host)
+    return SILENT_TRIES
+
+
+def _delay_s(failures: int, error: Exception) -> float:
+    """How long to wait: longer each time, never less than the server asked for."""
+    delay_s = RETRY_DELAYS_S[failures - 1] * (1.0 + 0.5 * _dice.random())
+    return max(delay_s, retry_after_s(getattr(error, "response", None)))
+
+
 def _transient(error: Exception) -> bool:
     if isinstance(error, HTTPError):
-        return getattr(error.response, "status_code", None) in _TRANSIENT
+        response = error.response
+        status = getattr(response, "status_code", None)
+        return status in _TRANSIENT and retry_after_s(response) <= LONGEST_RETRY_AFTER_S
     return True
 
 
@@ -281,18 +334,10 @@ def _can_go_back(state: _Transfer) -> bool:
     return state.received == 0 or bool(seekable())
 
 
-def _retry_after(error: Exception) -> float:
-    """Seconds that the server asked us to wait, within reason."""
-    response = getattr(error, "response", None)
-    text = header(response, "retry-after") if response is not None else None
-    seconds = float(text) if text and text.isdigit() else 0.0
-    return min(seconds, LONGEST_RETRY_AFTER_S)
-
-
 def _length(response: Any) -> int | None:
     """The size of the body, where the server announced it."""
     text = header(response, "content-length")
-    if text is None or not text.isdigit() or header(response, "content-encoding"):
+    if text is None or not text.isdigit() or is_encoded(response):
         return None
     return int(text)
 

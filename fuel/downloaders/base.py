@@ -1,9 +1,10 @@
 """Fetching raw files: the functions that downloaders are made of.
 
 `default_downloader` is all that most data sets need; `download` and `filename_from_url` are its
-parts. Files grow as ``NAME.part`` beside their final name, are resumed, verified where a checksum
-is known, and renamed. What happens on the wire is in `_transfer`, the growing file in `_part`,
-copies that ship with the package in `packaged`; which files a data set has is in `fuel.manifests`.
+parts. Files grow as ``NAME.part`` beside their final name, are resumed, verified where a size or
+checksum is known, and renamed. What happens on the wire is in `_transfer`, the growing file in
+`_part`, one file from one of its addresses and several files at a time in `_fetch`; copies that
+ship with the package are in `packaged`; which files a data set has is in `fuel.manifests`.
 
 Requests are made through the name ``requests`` of this module, which programs may replace.
 """
@@ -15,16 +16,19 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from email.message import Message
 from typing import IO
 from urllib.parse import urlsplit
 
 import requests
 
-from fuel.downloaders._part import PartFile
+from fuel.downloaders._addresses import addresses_given, wanted_file
+from fuel.downloaders._fetch import clear_files, fetch_files
+from fuel.downloaders._rehearse import rehearse
+from fuel.downloaders._settings import Rehearsed, current
 from fuel.downloaders._transfer import close, header, request, transfer
-from fuel.exceptions import NeedURLPrefix, StorageError
-from fuel.manifests import file_at
+from fuel.exceptions import NeedURLPrefix
 from fuel.utils import _progress
 
 __all__ = [
@@ -56,7 +60,9 @@ def progress_bar(
         It yields an object with ``update(bytes_so_far)``.
 
     """
-    return _progress.progress_bar(name, maxval, prefix="Downloading", unit="B")
+    # Where a line is printed for every file, its bar need not stay.
+    leave = not current().reporting
+    return _progress.progress_bar(name, maxval, prefix="Downloading", unit="B", leave=leave)
 
 
 def filename_from_url(url: str, path: str | None = None) -> str:
@@ -149,6 +155,9 @@ def ensure_directory_exists(directory: str) -> None:
         If a file is in the way, or it cannot be made.
 
     """
+    if current().dry_run:
+        print(f"Would make files in {directory}; what they are shows only when it is done.")
+        raise Rehearsed
     os.makedirs(directory, exist_ok=True)
 
 
@@ -186,7 +195,9 @@ def default_downloader(
 
     A file grows as ``NAME.part`` and gets its final name when it is whole, so an older one stays
     until then. A download that was interrupted is resumed if the server can do so. A file that is
-    there already and has the right checksum is not fetched again.
+    there already and has the right checksum is not fetched again. Where `fuel.manifests` knows
+    other addresses of a file, they are tried in turn. If one of several files cannot be had, the
+    others still are.
 
     Parameters
     ----------
@@ -214,7 +225,10 @@ def default_downloader(
     requests.exceptions.RequestException
         If a server cannot be reached or answers with an error.
     StorageError
-        If a file is cut short or its checksum is wrong, or another process is downloading it.
+        If a file is cut short, is not the expected one (its size, its checksum, a page in place
+        of it) or does not fit onto the disk, or another process is downloading it. If several
+        files or addresses fail, one error tells of them all; it is a StorageError and a
+        RequestException.
 
     """
     urls = list(urls)
@@ -224,23 +238,33 @@ def default_downloader(
             f"`checksums` must have one entry for each of the {len(urls)} files, got "
             f"{len(checksums)}; use None where a checksum is unknown"
         )
+    settings = current()
     if clear:
-        for name in names:
-            for path in (os.path.join(directory, name), os.path.join(directory, name + ".part")):
-                if os.path.isfile(path):
-                    os.remove(path)
+        clear_files(directory, names)
         return
-    if url_prefix is None and not all(urls):
+    given = addresses_given(settings, names)
+    missing = [name for url, name in zip(urls, names) if not url and name not in given]
+    if url_prefix is None and missing:
         raise NeedURLPrefix(
-            f"no address is known for {', '.join(n for u, n in zip(urls, names) if not u)}; give "
+            f"no address is known for {', '.join(missing)}; give "
             f"the address of the directory that holds it as `url_prefix`"
         )
-    print("Downloading " + ", ".join(names) + "\n")
-    ensure_directory_exists(directory)
+    files = []
     for number, (url, name) in enumerate(zip(urls, names)):
-        address = url or f"{url_prefix}{name}"
-        accepted = _accepted(address, None if checksums is None else (checksums[number],))
-        _download_one(address, os.path.join(directory, name), accepted)
+        address = url or (None if url_prefix is None else f"{url_prefix}{name}")
+        file = wanted_file(name, address, given.get(name, ()), settings.known.get(name))
+        if checksums is not None:
+            digest = checksums[number]
+            accepted = frozenset({digest.lower()} if digest else ())
+            file = replace(file, accepted=accepted, size=None)
+        files.append(file)
+    if settings.dry_run:
+        rehearse(directory, files, requests.get)
+        raise Rehearsed
+    if not settings.quiet:
+        print("Downloading " + ", ".join(names) + "\n")
+    os.makedirs(directory, exist_ok=True)
+    fetch_files(directory, files, settings.jobs, download, file_sha256)
 
 
 def _names(urls: Sequence[str | None], filenames: Sequence[str | None], clear: bool) -> list[str]:
@@ -263,38 +287,3 @@ def _names(urls: Sequence[str | None], filenames: Sequence[str | None], clear: b
             raise ValueError(f"no filename available for URL {url!r}; give one in `filenames`")
         names.append(name)
     return names
-
-
-def _accepted(url: str, given: tuple[str | None] | None) -> set[str]:
-    """Return the SHA-256 that a file may have; empty if unknown."""
-    if given is not None:
-        return {digest.lower() for digest in given if digest}
-    known = file_at(url)
-    if known is None or known.sha256 is None:
-        return set()
-    return {known.sha256, *known.also}
-
-
-def _download_one(url: str, target: str, accepted: set[str]) -> None:
-    if accepted and os.path.isfile(target) and file_sha256(target) in accepted:
-        print(f"{os.path.basename(target)} is there already, and whole.")
-        return
-    part = PartFile(target, checked_later=bool(accepted))
-    try:
-        resumed = part.tell() > 0
-        download(url, part)
-        if accepted and resumed and file_sha256(part.path) not in accepted:
-            part.seek(0)  # what was here before may have been the wrong half
-            part.truncate()
-            download(url, part)
-        if accepted and (found := file_sha256(part.path)) not in accepted:
-            part.resumable = False
-            raise StorageError(
-                f"{url} is not the expected file: its SHA-256 is {found}, not "
-                f"{' or '.join(sorted(accepted))}; it was changed there or on the way. Nothing "
-                f"was saved: try again, or get the file from elsewhere"
-            )
-        part.commit()
-    finally:
-        if not part.closed:
-            part.give_up()

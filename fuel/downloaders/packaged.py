@@ -45,8 +45,7 @@ def take_packaged(manifest: Manifest, directory: str) -> list[str]:
         path = os.path.join(directory, file.name)
         part = PartFile(path)
         try:
-            part.seek(0)
-            part.truncate()
+            part.forget()
             part.write(content)
             part.commit()
         finally:

@@ -51,11 +51,14 @@ def failure(arguments: list[str]) -> int | str | None:
     return caught.value.code
 
 
-def test_a_download_that_is_right_is_kept_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_download_that_is_right_is_kept_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(IRIS):
         main(["iris", "-d", "made"])
     assert Path("made/iris.data").read_bytes() == IRIS
-    assert capsys.readouterr().out == "Downloading iris.data\n\n"
+    heading, _, rest = capsys.readouterr().out.partition("\n\n")
+    assert heading == "Downloading iris.data"
+    assert rest.startswith("iris.data: 4,551 bytes from archive.ics.uci.edu, ")
+    assert rest.count("\n") == 1
 
 
 def test_bundled_files_need_no_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +77,8 @@ def test_bundled_files_need_no_network(capsys: pytest.CaptureFixture[str]) -> No
         (requests.exceptions.ConnectionError("x"), 0, "no connection to archive.ics.uci.edu"),
         (requests.exceptions.ReadTimeout("x"), 0, "archive.ics.uci.edu did not answer in time"),
         (b"<html>gone</html>", 404, "archive.ics.uci.edu answered 404 Not Found"),
-        (b"<html>log in</html>", 200, "is not the expected file"),
+        (b"<html>log in</html>", 200, "sent a page (HTML) in place of iris.data"),
+        (b"1,2,3" * 1000, 200, "is not the expected file"),
     ],
 )
 def test_offline_the_bundled_files_are_taken_and_it_is_said(
@@ -96,7 +100,7 @@ def test_digits_are_judged_by_their_form(capsys: pytest.CaptureFixture[str]) -> 
         main(["digits"])
     assert "Note: optdigits.tes has the right form" in capsys.readouterr().out
     assert Path("optdigits.tes").read_bytes() == DIGITS + b"\n"
-    with serving(b"<html>log in</html>"):
+    with serving(b"log in, please"):
         main(["digits"])
     assert "line 1 has 1 fields instead of 65" in capsys.readouterr().out
     assert Path("optdigits.tes").read_bytes() == DIGITS
@@ -114,11 +118,25 @@ def test_clear_deletes_the_files(here: Path) -> None:
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert failure([]) == 2
     error = capsys.readouterr().err
-    assert "usage: fuel-download" in error and "\n  digits\n  iris\n" in error
+    assert "usage: fuel-download" in error and "\n  digits\n" in error and "\n  iris\n" in error
     assert failure(["nosuch"]) == 2
     assert failure(["--version"]) == 0
+
+
+def test_the_list_has_sizes_titles_and_what_is_packaged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     main(["--list"])
-    assert capsys.readouterr().out.endswith("  digits\n  iris\n")
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert {"iris", "digits", "mnist", "svhn"} <= set(lines)
+    assert lines["iris"].split(maxsplit=4)[1:] == [
+        "4.6",
+        "kB",
+        "packaged",
+        "Iris plants, 150 flowers of three species",
+    ]
+    assert "packaged" not in lines["mnist"]
+    assert lines["svhn"].endswith("Street View House Numbers (2 variants)")
 
 
 def test_a_directory_that_cannot_be_made_is_a_plain_line(

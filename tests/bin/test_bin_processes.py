@@ -154,7 +154,7 @@ all_downloaders = (("theirs", fill_subparser),)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signal that is like Ctrl-C to a child")
-@pytest.mark.parametrize("ranges", ["Accept-Ranges: bytes\r\n", ""])
+@pytest.mark.parametrize("ranges", ["", "Accept-Ranges: none\r\n"])
 def test_an_interrupted_download_keeps_only_what_can_be_resumed(
     tmp_path: Path, ranges: str
 ) -> None:
@@ -182,4 +182,4 @@ def test_an_interrupted_download_keeps_only_what_can_be_resumed(
             code, error = interrupt(process)
     assert code == 130
     assert "Traceback" not in error and "fuel-download: interrupted" in error
-    assert os.listdir(out) == (["x.part"] if ranges else [])
+    assert os.listdir(out) == ([] if ranges else ["x.part"])

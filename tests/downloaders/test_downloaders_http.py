@@ -308,9 +308,10 @@ def test_an_interruption_keeps_what_can_be_resumed(
         fetch(server, tmp_path)
     monkeypatch.undo()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    assert (tmp_path / "x.bin.part").read_bytes() == CONTENT[:2048]
+    kept = (tmp_path / "x.bin.part").read_bytes()
+    assert len(kept) >= 2048 and CONTENT.startswith(kept)
     assert fetch(server, tmp_path).read_bytes() == CONTENT
-    assert server.requests[-1]["range"] == "bytes=2048-"
+    assert server.requests[-1]["range"] == f"bytes={len(kept)}-"
 
 
 def test_download_appends_at_the_position_of_any_binary_file(server: Server) -> None:
