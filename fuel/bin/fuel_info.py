@@ -9,8 +9,12 @@ import importlib
 import json
 import os
 import pkgutil
+import shlex
+import textwrap
 from collections.abc import Sequence
 from typing import Any
+
+import numpy
 
 from fuel.bin import _common
 from fuel.config_parser import config, configuration_file
@@ -48,6 +52,14 @@ def _info(arguments: list[str]) -> int:
         "--config", action="store_true", help="show every setting, and where its value is from"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--stats", action="store_true", help="look at all of the data: ranges, means, classes"
+    )
+    parser.add_argument("--preview", metavar="PNG", help="draw some examples into this file")
+    parser.add_argument("--html", metavar="HTML", help="write all of it into this page")
+    parser.add_argument("--split", help="of which split examples are drawn")
+    parser.add_argument("--count", type=int, default=24, help="how many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="draw examples at random, chosen by this")
     options = parser.parse_args(arguments)
     if (options.filename is None) != options.config:
         parser.error("name an HDF5 file, or ask for the settings with --config")
@@ -56,8 +68,32 @@ def _info(arguments: list[str]) -> int:
         print(json.dumps(found, indent=2, default=str) if options.json else _settings_text(found))
     else:
         found = describe_file(options.filename)
+        if options.stats:
+            from fuel.inspection.statistics import statistics
+
+            found["statistics"] = statistics(options.filename)
         print(json.dumps(found, indent=2) if options.json else _file_text(found))
+        _write_pictures(options, found)
     return 0
+
+
+def _write_pictures(options: Any, found: dict[str, Any]) -> None:
+    """Write the picture and the page that were asked for."""
+    chosen = {"split": options.split, "count": options.count, "seed": options.seed}
+    try:
+        if options.preview:
+            from fuel.inspection.preview import preview
+
+            preview(options.filename, options.preview, **chosen)
+        if options.html:
+            from fuel.converters._output import atomic_output
+            from fuel.inspection.page import page
+
+            text = page(options.filename, found, found.get("statistics"), **chosen)
+            with atomic_output(options.html) as part, open(part, "w", encoding="utf-8") as file:
+                file.write(text)
+    except ValueError as error:
+        raise _common.UserError(str(error), _common.USAGE) from error
 
 
 def describe_file(path: str) -> dict[str, Any]:
@@ -73,7 +109,9 @@ def describe_file(path: str) -> dict[str, Any]:
     dict
         ``file``; ``command`` and ``versions`` (None where the file was not made by
         ``fuel-convert``); ``splits``: name → source → rows; ``sources``: name → ``shape``,
-        ``dtype``, ``axis_labels`` and how it is stored. Plain JSON.
+        ``dtype``, ``axis_labels`` and ``storage`` (see `fuel.inspection.storage`); ``advice``:
+        sentences on what is in the way of reading it in any order; ``provenance``: what made it,
+        from what. Plain JSON.
 
     Raises
     ------
@@ -106,6 +144,8 @@ def describe_file(path: str) -> dict[str, Any]:
                 },
                 "splits": _splits(h5file),
                 "sources": _sources(h5file),
+                "advice": _advice(h5file, path),
+                "provenance": _provenance(h5file),
             }
         except (OSError, RuntimeError, KeyError, ValueError) as error:
             if isinstance(error, FuelError):
@@ -133,6 +173,31 @@ def _attribute(h5file: Any, name: str) -> str | None:
     return None if value is None else str(value)
 
 
+def _provenance(h5file: Any) -> dict[str, Any] | None:
+    from fuel.converters._provenance import read_provenance
+
+    return read_provenance(h5file)
+
+
+def _advice(h5file: Any, path: str) -> list[str]:
+    """Say what is in the way of reading the file in any order, and what to do about it."""
+    from fuel.datasets._h5_layout import get_all_sources
+    from fuel.inspection.storage import advice, storage_of
+
+    found = []
+    for name in get_all_sources(h5file):
+        if name in h5file:
+            what = advice(h5file[name], storage_of(h5file[name]))
+            if what is not None:
+                found.append(f"source {name}: {what}")
+    if found:
+        command = shlex.join(
+            ["fuel-convert", "repack", path, f"{os.path.splitext(path)[0]}-fast.hdf5"]
+        )
+        found.append(f"`{command}` rewrites it for random reading")
+    return found
+
+
 def _splits(h5file: Any) -> dict[str, dict[str, Any]]:
     from fuel.datasets._splits import read_splits
 
@@ -157,11 +222,15 @@ def _sources(h5file: Any) -> dict[str, dict[str, Any]]:
     import h5py
 
     from fuel.datasets._h5_layout import labels_of
+    from fuel.datasets._splits import read_splits
+    from fuel.inspection.storage import storage_of
 
     found: dict[str, dict[str, Any]] = {}
+    # Lists of the rows of splits are told with the splits.
+    numbers = {h5file[row.indices].name for row in read_splits(h5file) if row.indices}
 
     def visit(name: str, thing: Any) -> None:
-        if not isinstance(thing, h5py.Dataset) or thing.is_scale:
+        if not isinstance(thing, h5py.Dataset) or thing.is_scale or thing.name in numbers:
             return
         element = h5py.check_vlen_dtype(thing.dtype)
         labels = labels_of(thing) if thing.shape is not None else []
@@ -174,10 +243,27 @@ def _sources(h5file: Any) -> dict[str, dict[str, Any]]:
             "axis_labels": labels if any(labels) else None,
             "chunks": list(thing.chunks) if thing.chunks else None,
             "compression": thing.compression,
+            "storage": storage_of(thing),
+            "sizes": _sizes(thing) if varying else None,
         }
 
     h5file.visititems(visit)
     return dict(sorted(found.items()))
+
+
+def _sizes(dataset: Any) -> list[list[int]] | None:
+    """Return the smallest and the largest size of each axis of examples of different shapes."""
+    from fuel.datasets._h5_layout import shapes_of
+
+    shapes = shapes_of(dataset)
+    if shapes is None or not len(shapes) or shapes.ndim != 2:
+        return None
+    smallest = largest = shapes[0]
+    for start in range(0, len(shapes), 1 << 20):
+        block = shapes[start : start + (1 << 20)]
+        smallest = numpy.minimum(smallest, block.min(axis=0))
+        largest = numpy.maximum(largest, block.max(axis=0))
+    return [[int(low), int(high)] for low, high in zip(smallest, largest, strict=True)]
 
 
 def _file_text(found: dict[str, Any]) -> str:
@@ -208,6 +294,17 @@ def _file_text(found: dict[str, Any]) -> str:
         lines += ["Sources are", "", *_table(rows), ""]
     else:
         lines += ["The file has no sources.", ""]
+    if found["sources"]:
+        lines += ["They are stored", "", *_table(_storage_rows(found["sources"])), ""]
+    if found["advice"]:
+        lines += ["For reading in any order", ""]
+        lines += [f"    {sentence}" for sentence in found["advice"]] + [""]
+    elif found["sources"]:
+        lines += ["The layout suits reading in any order.", ""]
+    if found["provenance"]:
+        lines += _origin_lines(found["provenance"])
+    if "statistics" in found:
+        lines += _statistics_lines(found["statistics"])
     return "\n".join(lines)
 
 
@@ -229,6 +326,67 @@ def _source_row(name: str, source: dict[str, Any]) -> list[str]:
     stored = source["compression"] or ("chunked" if source["chunks"] else "")
     kind = source["dtype"] + (", variable length" if source["variable_length"] else "")
     return [name, kind, shape, labels, stored]
+
+
+def _storage_rows(sources: dict[str, Any]) -> list[list[str]]:
+    from fuel.inspection.page import size_in_words
+
+    rows = []
+    for name, source in sources.items():
+        stored = source["storage"]
+        layout = stored["layout"]
+        if stored["chunks"]:
+            layout = f"chunks of {' x '.join(map(str, stored['chunks']))}"
+        ratio = stored["ratio"]
+        sizes = source["sizes"]
+        spread = (
+            "" if not sizes else " x ".join(f"{a}..{b}" if a != b else str(a) for a, b in sizes)
+        )
+        rows.append(
+            [
+                name,
+                layout,
+                ", ".join(stored["filters"]),
+                size_in_words(stored["stored_bytes"]),
+                f"{ratio:.2f} times smaller" if ratio and ratio > 1.005 else "",
+                f"sizes {spread}" if spread else "",
+            ]
+        )
+    return rows
+
+
+def _origin_lines(found: dict[str, Any]) -> list[str]:
+    inputs = [one for one in found.get("inputs", []) if isinstance(one, dict)]
+    rows = [
+        [str(one.get("name")), f"{one.get('size'):,} bytes", f"SHA-256 {one.get('sha256')}"]
+        for one in inputs
+        if isinstance(one.get("size"), int)
+    ]
+    versions = found.get("versions")
+    told = ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, dict) else ""
+    made = f"It was made {found.get('created')}" + (f" with {told}" if told else "")
+    if not rows:
+        return [f"{made}.", ""]
+    return [f"{made}, from", "", *_table(rows), ""]
+
+
+def _statistics_lines(stats: dict[str, Any]) -> list[str]:
+    keys = ("min", "max", "mean", "std", "nan", "inf")
+    rows = [["", *keys]]
+    for name, entry in stats.items():
+        for kind in ("values", "lengths"):
+            if kind in entry:
+                title = name if kind == "values" else f"{name} (length)"
+                shown = [entry[kind][key] for key in keys]
+                rows.append([title, *["" if one is None else f"{one:.6g}" for one in shown]])
+    lines = ["Statistics are", "", *_table(rows), ""]
+    for name, entry in stats.items():
+        for split, classes in (entry.get("classes") or {}).items():
+            told = ", ".join(f"{label}: {count:,}" for label, count in classes.items())
+            lines += textwrap.wrap(
+                f"{name} in {split}: {told}", 96, initial_indent="    ", subsequent_indent="      "
+            )
+    return [*lines, ""]
 
 
 def _table(rows: list[list[str]]) -> list[str]:

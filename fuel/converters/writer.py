@@ -159,6 +159,7 @@ class HDF5Writer:
         self._input_paths = tuple(inputs)
         self._attributes = dict(attributes or {})
         self._described: dict[str, dict[str, Any]] = {}
+        self._references: dict[Any, Any] = {}
         self._output: AbstractContextManager[str] | None = None
         self._h5file: Any = None
         self._sinks: dict[str, Sink] = {}
@@ -369,10 +370,13 @@ class HDF5Writer:
         if len(parts) <= 1:
             first, last = parts[0] if parts else (0, 0)
             return first, last, None
-        group = self._h5file.require_group(_ROWS)
         rows = numpy.concatenate([numpy.arange(*part) for part in parts])
-        dataset = group.create_dataset(f"{name}/{source}", data=rows)
-        return int(rows[0]), int(rows[-1]) + 1, dataset.ref
+        # Sources that were always added together have the same rows.
+        key = name, tuple(parts)
+        if key not in self._references:
+            place = f"{_ROWS}/{len(self._references)}"
+            self._references[key] = self._h5file.create_dataset(place, data=rows).ref
+        return int(rows[0]), int(rows[-1]) + 1, self._references[key]
 
     def _close(self) -> None:
         for sink in self._sinks.values():

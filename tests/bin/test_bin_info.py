@@ -73,6 +73,13 @@ Sources are
     x  float32  8 x 2  batch, feature
     y  float32  3 x 2
 
+They are stored
+
+    x  contiguous  64 B
+    y  contiguous  24 B
+
+The layout suits reading in any order.
+
 """
     )
 
