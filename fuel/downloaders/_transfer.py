@@ -68,6 +68,7 @@ def _look_ahead(response: Any, *arguments: Any, **options: Any) -> None:
         return
     target = response.headers.get("location", "")
     if response.url.startswith("https:") and target.lower().startswith("http:"):
+        close(response)
         raise RefusedError(
             f"{host_of(response.url)} sends from {response.url} to {target}, which anybody on the "
             f"way could change: an address of https:// may not lead to one of http://. If you "

@@ -100,7 +100,7 @@ def test_digits_are_judged_by_their_form(capsys: pytest.CaptureFixture[str]) -> 
         main(["digits"])
     assert "Note: optdigits.tes has the right form" in capsys.readouterr().out
     assert Path("optdigits.tes").read_bytes() == DIGITS + b"\n"
-    with serving(b"log in, please"):
+    with serving(b"log in please"):
         main(["digits"])
     assert "line 1 has 1 fields instead of 65" in capsys.readouterr().out
     assert Path("optdigits.tes").read_bytes() == DIGITS
