@@ -161,7 +161,9 @@ class Stored:
         if classes is not None and numpy.ndim(classes) == 1:
             names = [text_of(value) for value in classes]
         shape = tuple(None if size is None else int(size) for size in spec.shape or ())
-        return Source(name, shape, spec.dtype, tuple(labels[1:]), names)
+        # Written out, because h5py notes things with its types that others wonder at.
+        dtype = numpy.dtype(spec.dtype.str)
+        return Source(name, shape, dtype, tuple(labels[1:]), names)
 
     @property
     def num_examples(self) -> int:

@@ -7,11 +7,10 @@ says what each is. Nothing is unpacked to the disk.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
-import os
 import tarfile
-import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from fuel.converters.bring import _common
 from fuel.converters.writer import SourceSpec
 from fuel.exceptions import ConfigurationError, StorageError
+from fuel.utils._compressed import errors
 
 __all__ = ["convert_webdataset", "fill_subparser", "kind_of"]
 
@@ -94,9 +94,9 @@ def _members(found: _common.Input) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents of the files in an archive."""
     last = ""
     try:
-        with open(found.path, "rb") as raw:
-            end = _end_of(raw)
-            with tarfile.open(fileobj=raw, mode="r|*") as archive:
+        with open(found.path, "rb") as raw, _decompressed(raw) as plain:
+            source = _Watched(plain)
+            with tarfile.open(fileobj=source, mode="r|") as archive:
                 for entry in archive:
                     last = f" after {entry.name!r}"
                     if entry.isdir():
@@ -111,31 +111,53 @@ def _members(found: _common.Input) -> Iterator[tuple[str, bytes]]:
                     if len(data) != entry.size:
                         raise tarfile.ReadError("unexpected end of data")
                     yield entry.name, data
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+            while source.read(_common.BATCH_BYTES):
+                pass
+    except (tarfile.TarError, *errors()) as error:
         if isinstance(error, StorageError):
             raise
         raise StorageError(
             f"{found.name} cannot be read{last}: {error}; it is damaged or cut short, get it again"
         ) from error
-    if end is not None and end.strip(b"\0"):
+    if source.tail.strip(b"\0"):
         raise StorageError(
             f"{found.name} is cut short: the end mark of a tar archive is missing{last}; get it "
             "again"
         )
 
 
-def _end_of(raw: Any) -> bytes | None:
-    """Return the last bytes of an archive, None for one that is compressed."""
-    head = raw.read(512)
-    size = raw.seek(0, os.SEEK_END)
-    raw.seek(max(0, size - 512))
-    end: bytes = raw.read()
+def _decompressed(raw: Any) -> Any:
+    """Return what an archive is without its compression, which its first bytes tell."""
+    head = raw.read(6)
     raw.seek(0)
-    try:
-        tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
-    except tarfile.TarError:
-        return None
-    return end
+    # Imported when they are needed: some builds of Python lack one or the other.
+    if head.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw)
+    if head.startswith(b"BZh"):
+        import bz2
+
+        return bz2.BZ2File(raw)
+    if head == b"\xfd7zXZ\0":
+        import lzma
+
+        return lzma.LZMAFile(raw)
+    return contextlib.nullcontext(raw)
+
+
+class _Watched:
+    """A file that remembers its last bytes: `tarfile` takes a cut between members for the end."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.tail = b""
+
+    def read(self, size: int) -> bytes:
+        """Read some bytes."""
+        data: bytes = self._file.read(size)
+        self.tail = (self.tail + data)[-512:] if len(data) < 512 else data[-512:]
+        return data
 
 
 class WebTable(_common.Table):
