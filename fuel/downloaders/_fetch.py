@@ -67,7 +67,7 @@ def fetch_files(
             try:
                 errors = in_threads(tasks, jobs, run)
             finally:
-                for part in list(run.parts):  # of threads that did not come to an end
+                for part in run.growing():  # of threads that did not come to an end
                     part.give_up()
         else:
             errors = [_outcome(task) for task in tasks]
@@ -110,15 +110,14 @@ def _fetch_one(directory: str, file: Wanted, download: Download, digest: Digest)
     part = PartFile(target, checked_later=bool(file.accepted))
     part.expected_bytes = file.size
     run = current_run()
-    run.parts.add(part)
+    run.add(part)
     started = time.monotonic()
     failures: list[tuple[str, Exception]] = []
     try:
         for url in file.addresses:
             try:
-                before = part.tell_size()
                 _from_one_address(url, file, part, download, digest)
-                size = part.tell_size()
+                size = part.present_bytes
                 part.commit()
                 break
             except (RequestException, RemoteError) as error:
@@ -130,11 +129,12 @@ def _fetch_one(directory: str, file: Wanted, download: Download, digest: Digest)
     finally:
         if not part.closed:
             part.give_up()
-        run.parts.discard(part)
+        run.remove(part)
     if settings.reporting:
         elapsed = max(time.monotonic() - started, 1e-3)
-        kept = f" ({before:,} of them were here)" if 0 < before < size else ""
-        speed = _progress.bytes_text((size - min(before, size)) / elapsed)
+        kept_bytes = max(0, size - part.written_bytes)
+        kept = f" ({kept_bytes:,} of them were here)" if kept_bytes else ""
+        speed = _progress.bytes_text(part.written_bytes / elapsed)
         _progress.say(
             f"{file.name}: {size:,} bytes{kept} from {host_of(url)}, {elapsed:.1f} s, {speed}/s"
         )

@@ -38,8 +38,8 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 class PartFile(io.FileIO):
     """A file being downloaded, open for writing at its end.
 
-    Not safe to share between threads. Another process, or another object, that opens the part of
-    the same target meanwhile gets an error.
+    Not safe to share between threads, but for `missing_bytes`. Another process, or another object,
+    that opens the part of the same target meanwhile gets an error.
 
     Parameters
     ----------
@@ -63,6 +63,10 @@ class PartFile(io.FileIO):
         The size that the whole file has to have, if it is known.
     announced_bytes : int
         The size that it is going to have, as far as is known by now.
+    present_bytes : int
+        The size that it has.
+    written_bytes : int
+        How much was written here, by this object.
     resumable : bool
         Whether another run could go on where this one stopped.
 
@@ -88,6 +92,7 @@ class PartFile(io.FileIO):
         self.checked_later = checked_later
         self.expected_bytes: int | None = None
         self.announced_bytes = 0
+        self.written_bytes = 0
         self._modified: int | None = None
         self._attributed = False
         while True:
@@ -105,8 +110,9 @@ class PartFile(io.FileIO):
             if self._is_current():
                 break
             self.close()  # its former owner finished and renamed it between our two steps
+        self.present_bytes = os.fstat(self.fileno()).st_size
         self._version = self._remembered()
-        self.resumable = self.tell_size() > 0 and (bool(self._version) or checked_later)
+        self.resumable = self.present_bytes > 0 and (bool(self._version) or checked_later)
         self.seek(0, os.SEEK_END)
 
     def _is_current(self) -> bool:
@@ -115,16 +121,15 @@ class PartFile(io.FileIO):
         except FileNotFoundError:
             return False
 
-    def tell_size(self) -> int:
-        """Return the number of bytes in the file."""
-        return os.fstat(self.fileno()).st_size
-
     def write(self, data: Any) -> int:
         """Write all of the data (an unbuffered file may take a part of it)."""
         rest = memoryview(data)
         try:
             while rest:
-                rest = rest[self._write_some(rest) :]
+                written = self._write_some(rest)
+                self.present_bytes += written
+                self.written_bytes += written
+                rest = rest[written:]
         except OSError as error:
             if error.errno in _FULL:
                 raise StorageError(self._say_full(f"{self.path} could not grow")) from error
@@ -156,8 +161,8 @@ class PartFile(io.FileIO):
             raise StorageError(self._say_full(f"{self.target} does not fit{beside}"))
 
     def missing_bytes(self) -> int:
-        """Return how many bytes are still to come, as far as is known."""
-        return max(0, self.announced_bytes - self.tell_size())
+        """Return how many bytes are still to come, as far as is known; any thread may ask."""
+        return max(0, self.announced_bytes - self.present_bytes)
 
     def _say_full(self, what: str) -> str:
         need = f", {self.missing_bytes():,} more bytes are needed" if self.announced_bytes else ""
@@ -193,14 +198,14 @@ class PartFile(io.FileIO):
         Returns
         -------
         str or None
-            A strong ``ETag`` or a ``Last-Modified``. None where nothing is known, and where bytes
-            of another address may be continued because a checksum tells in the end.
+            A strong ``ETag`` or a ``Last-Modified``. None where nothing is known, where the bytes
+            are of another address, and where a checksum tells in the end what they are worth.
 
         """
-        here = self._version.get("url") == url
-        if not here and self.checked_later:
+        known = self._version.get("url")
+        if known != url and (known is not None or self.checked_later):
             return None
-        return (self._version.get("etag") if here else None) or self._version.get("last-modified")
+        return self._version.get("etag") or self._version.get("last-modified")
 
     def remember(
         self, last_modified: str | None, etag: str | None = None, url: str | None = None
@@ -244,6 +249,7 @@ class PartFile(io.FileIO):
         """Drop the bytes that are here."""
         self.seek(0)
         self.truncate()
+        self.present_bytes = 0
         self.resumable = False
         self._modified = None
         self._version = {}

@@ -82,14 +82,12 @@ class Run:
     ----------
     silent_hosts : set of str
         Those that did not answer: they are not given a second chance for every file.
-    parts : set
-        The files that grow at the moment.
 
     """
 
     def __init__(self, several: bool = False) -> None:
         self.silent_hosts: set[str] = set()
-        self.parts: set[Any] = set()
+        self._parts: set[Any] = set()
         self._several = several
         self._stopped = threading.Event()
         self._responses: set[Any] = set()
@@ -99,6 +97,21 @@ class Run:
         """Raise `Stopped` if the call was given up."""
         if self._stopped.is_set():
             raise Stopped
+
+    def add(self, part: Any) -> None:
+        """Note that a file grows."""
+        with self._lock:
+            self._parts.add(part)
+
+    def remove(self, part: Any) -> None:
+        """Note that a file does not grow any more."""
+        with self._lock:
+            self._parts.discard(part)
+
+    def growing(self) -> list[Any]:
+        """Return the files that grow at the moment."""
+        with self._lock:
+            return list(self._parts)
 
     def wait(self, seconds: float) -> None:
         """Wait before another attempt, or until the call is given up."""

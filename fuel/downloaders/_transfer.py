@@ -95,13 +95,15 @@ class _Transfer:
         self.answered = False
         self.total: int | None = None
         self.part = handle if isinstance(handle, PartFile) else None
+        #: Whether bytes are here that are going to be dropped when better ones can be had.
+        self.stale = False
         self.expected = self.part.expected_bytes if self.part is not None else None
         self.base = 0
         if self.part is not None:
             self.received = self.part.tell()
             self.validator = self.part.validator(url)
             if self.validator is None and not self.part.checked_later:
-                self.rewind()
+                self.stale, self.received = self.received > 0, 0
         else:
             self.base = _position(handle)
 
@@ -112,13 +114,13 @@ class _Transfer:
 
     def rewind(self) -> None:
         """Forget the bytes received so far."""
-        if self.received:
+        if self.received or self.stale:
             if self.part is not None:
                 self.part.forget()
             else:
                 self.handle.seek(self.base)
                 self.handle.truncate()
-        self.received = 0
+        self.received, self.stale = 0, False
         self.total = self.validator = None
 
     def ask(self) -> Any:
@@ -300,8 +302,9 @@ def transfer(
 def _check_space(state: _Transfer) -> None:
     """Say that the disk is too small before it is full."""
     if state.part is not None:
-        others = current_run().parts - {state.part}
-        state.part.check_space(sum(part.missing_bytes() for part in others if not part.closed))
+        run = current_run()
+        others = sum(part.missing_bytes() for part in run.growing() if part is not state.part)
+        state.part.check_space(others)
 
 
 def _tries(state: _Transfer) -> int:
