@@ -295,7 +295,8 @@ def transfer(
             delay_s = _delay_s(failures, error)
             current().tell(f"{describe_failure(url, error)}. Trying again in {delay_s:.1f} s")
             run.wait(delay_s)
-            if state.total is None and state.validator is None:
+            checked = state.part is not None and state.part.checked_later
+            if state.received and not checked and state.total is None and state.validator is None:
                 state.rewind()  # nothing would tell a rest of another version
 
 
