@@ -95,7 +95,7 @@ def _members(found: _common.Input) -> Iterator[tuple[str, bytes]]:
     last = ""
     try:
         with open(found.path, "rb") as raw, _decompressed(raw) as plain:
-            source = _Watched(plain)
+            source: Any = _Watched(plain)
             with tarfile.open(fileobj=source, mode="r|") as archive:
                 for entry in archive:
                     last = f" after {entry.name!r}"
@@ -113,8 +113,8 @@ def _members(found: _common.Input) -> Iterator[tuple[str, bytes]]:
                     yield entry.name, data
             while source.read(_common.BATCH_BYTES):
                 pass
-    except (tarfile.TarError, *errors()) as error:
-        if isinstance(error, StorageError):
+    except Exception as error:
+        if isinstance(error, StorageError) or not isinstance(error, (tarfile.TarError, *errors())):
             raise
         raise StorageError(
             f"{found.name} cannot be read{last}: {error}; it is damaged or cut short, get it again"
