@@ -67,6 +67,7 @@ _SUBMODULES = frozenset(
         "emnist",
         "fashion_mnist",
         "hdf5",
+        "imagenet",
         "iris",
         "kmnist",
         "mnist",

@@ -11,6 +11,7 @@ from fuel.datasets import dogs_vs_cats as dogs_vs_cats
 from fuel.datasets import emnist as emnist
 from fuel.datasets import fashion_mnist as fashion_mnist
 from fuel.datasets import hdf5 as hdf5
+from fuel.datasets import imagenet as imagenet
 from fuel.datasets import iris as iris
 from fuel.datasets import kmnist as kmnist
 from fuel.datasets import mnist as mnist

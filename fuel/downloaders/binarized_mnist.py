@@ -1,4 +1,4 @@
-"""Downloads the raw files of binarized MNIST; converting is in `fuel.converters.binarized_mnist`."""
+"""Downloads the files of binarized MNIST; `fuel.converters.binarized_mnist` converts them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from fuel.manifests._base import DataFile, Manifest, Table
 from fuel.manifests._celeba import CELEBA
 from fuel.manifests._dogs_vs_cats import DOGS_VS_CATS
 from fuel.manifests._idx import IDX
+from fuel.manifests._imagenet import IMAGENET
 from fuel.manifests._one_billion_word import ONE_BILLION_WORD
 from fuel.manifests._svhn import SVHN
 from fuel.manifests._uci import UCI
@@ -28,7 +29,16 @@ __all__ = ["MANIFESTS", "DataFile", "Manifest", "Table", "file_at"]
 MANIFESTS: Mapping[str, Manifest] = MappingProxyType(
     {
         entry.name: entry
-        for entry in (*UCI, *IDX, *UNIVERSITIES, *CELEBA, *DOGS_VS_CATS, *ONE_BILLION_WORD, *SVHN)
+        for entry in (
+            *UCI,
+            *IDX,
+            *UNIVERSITIES,
+            *SVHN,
+            *CELEBA,
+            *DOGS_VS_CATS,
+            *IMAGENET,
+            *ONE_BILLION_WORD,
+        )
     }
 )
 
