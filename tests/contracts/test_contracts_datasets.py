@@ -14,10 +14,19 @@ from fuel.converters.digits import convert_digits
 from fuel.converters.iris import convert_iris
 from fuel.converters.writer import HDF5Writer, SourceSpec
 from fuel.datasets import (
+    CIFAR10,
+    CIFAR100,
+    EMNIST,
+    KMNIST,
+    MNIST,
     SVHN,
+    Adult,
+    BinarizedMNIST,
+    CalTech101Silhouettes,
     CelebA,
     Digits,
     DogsVsCats,
+    FashionMNIST,
     H5PYDataset,
     IndexableDataset,
     Iris,
@@ -166,6 +175,51 @@ MAKERS = {
         written(folder, "abc.hdf5", "train", features=(9, 2)) or YouTubeAudio("abc")
     ),
 }
+
+GREY = {"features": (1, 28, 28), "targets": (1,)}
+COLOUR = {"features": (3, 32, 32)}
+
+
+def _plain(filename, shapes, split, make):
+    return lambda folder: written(folder, filename, split, **shapes) or make()
+
+
+MAKERS.update(
+    {
+        "MNIST": _plain("mnist.hdf5", GREY, "test", lambda: MNIST(("test",))),
+        "Fashion-MNIST": _plain(
+            "fashion_mnist.hdf5", GREY, "train", lambda: FashionMNIST(("train",))
+        ),
+        "KMNIST": _plain("kmnist.hdf5", GREY, "test", lambda: KMNIST(("test",))),
+        "EMNIST": _plain(
+            "emnist_letters.hdf5", GREY, "train", lambda: EMNIST("letters", ("train",))
+        ),
+        "binarized MNIST": _plain(
+            "binarized_mnist.hdf5",
+            {"features": (1, 28, 28)},
+            "valid",
+            lambda: BinarizedMNIST(("valid",)),
+        ),
+        "CIFAR-10": _plain(
+            "cifar10.hdf5", {**COLOUR, "targets": (1,)}, "test", lambda: CIFAR10(("test",))
+        ),
+        "CIFAR-100": _plain(
+            "cifar100.hdf5",
+            {**COLOUR, "coarse_labels": (1,), "fine_labels": (1,)},
+            "train",
+            lambda: CIFAR100(("train",)),
+        ),
+        "Adult": _plain(
+            "adult.hdf5", {"features": (104,), "targets": (1,)}, "test", lambda: Adult(("test",))
+        ),
+        "silhouettes": _plain(
+            "caltech101_silhouettes16.hdf5",
+            {"features": (1, 16, 16), "targets": (1,)},
+            "valid",
+            lambda: CalTech101Silhouettes(("valid",), 16),
+        ),
+    }
+)
 
 
 @pytest.fixture(params=list(MAKERS))
