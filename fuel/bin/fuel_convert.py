@@ -87,6 +87,11 @@ def _add_options(subparser: argparse.ArgumentParser, name: str) -> None:
         default=None,
         help="name of the converted file (default: that of the converter)",
     )
+    subparser.add_argument(
+        "--no-clobber",
+        action="store_true",
+        help="refuse to replace a file that is there already",
+    )
 
 
 def _convert(arguments: list[str]) -> int:
@@ -110,13 +115,16 @@ def _convert(arguments: list[str]) -> int:
         return 0
     name = _common.require_name(parser, name, plugins)
     filename = options.pop("output_filename")
+    keep = options.pop("no_clobber")
     if filename is not None:
         options["output_directory"], options["output_filename"] = _place(
             options["output_directory"], filename
         )
     command = shlex.join(["fuel-convert", *arguments])
     try:
-        paths = _run(name, functions[name], options, command)
+        if keep:
+            _refuse_to_replace(functions[name], options)
+        paths = _run(name, functions[name], options, command, keep)
     except MissingInputFiles as error:
         _report_missing(parser, error.filenames, options["directory"])
     except FileNotFoundError as error:
@@ -164,8 +172,33 @@ def _place(directory: str, filename: str) -> tuple[str, str]:
     return directory, filename
 
 
+def _refuse_to_replace(converter: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Look, before any work is done, whether the output is there already."""
+    name = options.get("output_filename") or options.get("output")
+    if name is None:
+        try:
+            name = inspect.signature(converter).parameters["output_filename"].default
+        except (KeyError, TypeError, ValueError):
+            return  # its name is known when it has been written
+    if isinstance(name, str):
+        _refuse(os.path.join(options["output_directory"], name))
+
+
+def _refuse(path: str) -> None:
+    if os.path.lexists(path):
+        raise _common.UserError(
+            f"{path} exists already, and --no-clobber forbids to replace it; give another name "
+            "with -r, or leave --no-clobber out",
+            _common.USAGE,
+        )
+
+
 def _run(
-    name: str, converter: Callable[..., Any], options: dict[str, Any], command: str
+    name: str,
+    converter: Callable[..., Any],
+    options: dict[str, Any],
+    command: str,
+    keep: bool = False,
 ) -> list[str]:
     """Convert, tag the files, and put them in their places; return the places."""
     if "output_filename" in options and not _takes(converter, "output_filename"):
@@ -187,7 +220,10 @@ def _run(
         paths = _paths(name, returned)
         for path in paths:
             _tag(name, path, command)
-        return [_final(path, directory, final) for path in paths]
+        places = [_final(path, directory, final) for path in paths]
+        for place in places if keep and directory != final else ():
+            _refuse(place)
+        return places
 
 
 def _takes(function: Callable[..., Any], parameter: str) -> bool:

@@ -6,6 +6,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +296,21 @@ def test_on_the_command_line_a_conflict_is_a_plain_line(
         "'digits' is in my_fuel_converters and in fuel.converters; rename it there, or take the "
         "module out of `extra_converters`\n"
     )
+
+
+@pytest.mark.parametrize("options", [[], ["-r", "other"]])
+def test_no_clobber_keeps_what_is_there(tmp_path, options, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = "other.hdf5" if options else "iris.hdf5"
+    with open("iris.data", "wb") as raw, open(name, "wb") as old:
+        raw.write((files("fuel") / "data" / "iris.data").read_bytes())
+        old.write(b"old")
+    with pytest.raises(SystemExit) as end:
+        main(["iris", "--no-clobber", *options])
+    assert end.value.code == 2
+    assert f"{name} exists already, and --no-clobber forbids" in capsys.readouterr().err
+    with open(name, "rb") as old:
+        assert old.read() == b"old"
+    os.remove(name)
+    main(["iris", "--no-clobber", *options])
+    assert os.path.getsize(name) > 1000
