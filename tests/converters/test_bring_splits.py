@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fuel.converters.bring import _splits
@@ -40,6 +40,7 @@ def test_fractions_are_shared_out_exactly(total: int, numbers: list[int], seed: 
     st.lists(st.integers(1, 9), min_size=2, max_size=4),
     st.integers(0, 5),
 )
+@example([10, 18, 29, 20], [2, 9, 2, 7], 0)  # sharing out class by class alone misses this
 @settings(max_examples=80, deadline=None)
 def test_each_class_is_divided_alike_and_the_totals_stay(
     counts: list[int], numbers: list[int], seed: int
@@ -60,10 +61,7 @@ def test_each_class_is_divided_alike_and_the_totals_stay(
         of_class = numpy.bincount(division.of[strata == stratum], minlength=len(names))
         assert of_class.sum() == count
         assert all(abs(n - count * f) < 1 for n, f in zip(of_class, fractions, strict=True))
-    for size, wanted in zip(
-        division.sizes().values(), _splits.sizes_of(total, fractions), strict=True
-    ):
-        assert abs(size - wanted) <= 1
+    assert list(division.sizes().values()) == _splits.sizes_of(total, fractions)
 
 
 def test_the_draw_is_pinned_on_every_platform() -> None:
