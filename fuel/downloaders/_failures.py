@@ -36,6 +36,7 @@ __all__ = [
     "VersionChanged",
     "certificate_reason",
     "describe_failure",
+    "describe_failures",
     "header",
     "host_of",
     "retry_after_s",
@@ -69,12 +70,18 @@ class DownloadError(StorageError, RequestException):
     ----------
     message : str
         The text.
-    errors : sequence of BaseException
-        What happened, in turn.
+    failures : sequence of (str, BaseException)
+        The addresses, and what happened there, in turn.
+
+    Attributes
+    ----------
+    failures : tuple of (str, BaseException)
+        The same.
 
     """
 
-    def __init__(self, message: str, errors: Sequence[BaseException]) -> None:
+    def __init__(self, message: str, failures: Sequence[tuple[str, BaseException]]) -> None:
+        errors = [error for _, error in failures]
         first = next((e for e in errors if isinstance(e, RequestException)), None)
         RequestException.__init__(
             self,
@@ -82,7 +89,7 @@ class DownloadError(StorageError, RequestException):
             request=getattr(first, "request", None),
             response=getattr(first, "response", None),
         )
-        self.errors = tuple(errors)
+        self.failures = tuple(failures)
 
 
 class VersionChanged(Exception):
@@ -158,6 +165,19 @@ def describe_failure(url: str, error: BaseException) -> str:
     if isinstance(error, RequestException):
         return f"{url} could not be fetched: {error}"
     return str(error)
+
+
+def describe_failures(failures: Sequence[tuple[str, BaseException]]) -> list[str]:
+    """Say why a file could be had from none of its addresses; hosts that failed alike together."""
+    hosts: dict[str, list[str]] = {}
+    for url, error in failures:
+        text, host = describe_failure(url, error), host_of(url)
+        # A sentence with the whole address is about that address alone.
+        alike = text if url in text else text.replace(host, "\0")
+        hosts.setdefault(alike, []).append(host)
+    return [
+        text.replace("\0", ", ".join(dict.fromkeys(together))) for text, together in hosts.items()
+    ]
 
 
 def _advice(response: Any) -> str:

@@ -19,6 +19,7 @@ from fuel.downloaders._failures import (
     RefusedError,
     RemoteError,
     describe_failure,
+    describe_failures,
     host_of,
 )
 from fuel.downloaders._part import PartFile
@@ -75,21 +76,25 @@ def fetch_files(
     if len(files) == 1 and failed:
         raise failed[0][1]
     if failed:
-        reasons = [
-            f"{file.name}: {describe_failure((*file.addresses, file.name)[0], error)}"
-            for file, error in failed
-        ]
-        others = len(files) - len(failed)
-        raise DownloadError(
-            f"{len(failed)} of {len(files)} files could not be downloaded. "
-            + ". ".join(reasons)
-            + (
-                f". (Of the others, {others} are whole; they need not be fetched again.)"
-                if others
-                else ""
-            ),
-            [error for _, error in failed],
-        ) from failed[0][1]
+        raise _of_all_files(failed, len(files)) from failed[0][1]
+
+
+def _of_all_files(failed: Sequence[tuple[Wanted, BaseException]], count: int) -> DownloadError:
+    """Return the error that tells which files could not be had, those alike together."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    failures: list[tuple[str, BaseException]] = []
+    for file, error in failed:
+        found = error.failures if isinstance(error, DownloadError) else ()
+        these = list(found) or [((*file.addresses, file.name)[0], error)]
+        failures += these
+        names.setdefault(tuple(describe_failures(these)), []).append(file.name)
+    lines = [f"{len(failed)} of {count} files could not be downloaded:"]
+    for reasons, together in names.items():
+        lines.append(f"  {', '.join(together)}: {reasons[0]}")
+        lines += [f"    {reason}" for reason in reasons[1:]]
+    if len(failed) < count:
+        lines.append(f"The other {count - len(failed)} are here, and whole.")
+    return DownloadError("\n".join(lines), failures)
 
 
 def _outcome(task: Callable[[], None]) -> Exception | None:
@@ -144,11 +149,9 @@ def _of_all_addresses(file: Wanted, failures: list[tuple[str, Exception]]) -> Ex
     """Return the error that tells why a file could be had from nowhere."""
     if len(failures) == 1:
         return failures[0][1]
-    reasons = "; ".join(describe_failure(url, error) for url, error in failures)
-    return DownloadError(
-        f"{file.name} could be had from none of its {len(failures)} addresses: {reasons}",
-        [error for _, error in failures],
-    )
+    lines = [f"{file.name} could be had from none of its {len(failures)} addresses:"]
+    lines += [f"  {reason}" for reason in describe_failures(failures)]
+    return DownloadError("\n".join(lines), failures)
 
 
 def _from_one_address(

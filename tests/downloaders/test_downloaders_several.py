@@ -86,6 +86,22 @@ def test_when_no_mirror_helps_each_reason_is_told(web: Any, know: Any, tmp_path:
     assert os.listdir(tmp_path) == []
 
 
+def test_hosts_and_files_that_fail_alike_are_told_together(
+    impatient: None, know: Any, tmp_path: Path
+) -> None:
+    names = ["a", "b"]
+    for name in names:
+        know(f"http://127.0.0.1:1/{name}", mirrors=(f"http://127.0.0.1:2/{name}",))
+    with pytest.raises(StorageError) as caught:
+        base.default_downloader(
+            str(tmp_path), [f"http://127.0.0.1:1/{name}" for name in names], names
+        )
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 of 2 files could not be downloaded:"
+    assert lines[1].startswith("  a, b: no connection to 127.0.0.1:1, 127.0.0.1:2: nothing listens")
+    assert len(lines) == 2
+
+
 def test_a_mirror_goes_on_where_another_broke_off_if_a_checksum_watches(
     web: Any, know: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,8 +193,9 @@ def test_files_that_fail_are_named_and_the_others_are_finished(
         base.default_downloader(str(tmp_path), urls, list(pages))
     assert isinstance(caught.value, requests.exceptions.RequestException)
     told = str(caught.value)
-    assert told.startswith("2 of 4 files could not be downloaded. a: ")
-    assert "answered 404" in told and ". c: " in told and "2 are whole" in told
+    assert told.startswith("2 of 4 files could not be downloaded:\n  a: ")
+    assert "answered 404" in told and "\n  c: " in told
+    assert told.endswith("\nThe other 2 are here, and whole.")
     assert sorted(os.listdir(tmp_path)) == ["b", "c.part", "d"]
     assert (tmp_path / "b").read_bytes() == CONTENT
     web.serve("/a", sends(b"a"))
