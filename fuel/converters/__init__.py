@@ -11,7 +11,7 @@ says so with an attribute (``convert.in_place = True``) and gets the user's dire
 
 - `base`: the functions that converters are made of
 - `bring`: converters of your own files, one module for each kind; `export` is the way back
-- `iris`, `digits`: one module a data set
+- `iris`, `mnist` and so on: one module a data set
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ parser of a sub-command and returns the function to call. Other packages offer t
 
 - `base`: the functions that downloaders are made of
 - `packaged`: copies that ship with the package
-- `iris`, `digits`: one module a data set
+- `iris`, `mnist` and so on: one module a data set
 """
 
 from __future__ import annotations
