@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Sequence
 
 from fuel.converters._export_files import write_images, write_webdataset
@@ -111,18 +113,32 @@ def export(
         compress = to == "parquet" or (
             to == "webdataset" and name.lower().endswith((".gz", ".tgz"))
         )
-    write = FORMATS[to]
     if to != "images":
         with atomic_output(target) as part:
-            write(stored, part, compress)
+            _write(to, stored, part, compress, target)
         return target
     if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
         raise StorageError(f"{output} exists already; name a folder that does not, or an empty one")
     with staging_directory(folder, name) as staging:
         whole = os.path.join(staging, "images")
         os.mkdir(whole)
-        write(stored, whole, compress)
+        _write(to, stored, whole, compress, target)
         if os.path.isdir(target):
             os.rmdir(target)
         os.rename(whole, target)
     return target
+
+
+def _write(to: str, stored: Stored, part: str, compress: bool, target: str) -> None:
+    """Write in a format; say of a full disk which file it was and how much is free."""
+    try:
+        FORMATS[to](stored, part, compress)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None)):
+            raise
+        folder = os.path.dirname(target)
+        free = shutil.disk_usage(folder).free
+        raise StorageError(
+            f"{target} cannot be written: {error.strerror or error}; {free:,} bytes are free in "
+            f"{folder}: make room, or give another place"
+        ) from error

@@ -306,6 +306,32 @@ def test_an_export_that_fails_leaves_the_older_file(here: Path) -> None:
     assert sorted(os.listdir(here)) == ["a.hdf5", "out"]
 
 
+FULL = """
+import resource, signal, sys
+from fuel.bin import fuel_export
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+sys.argv[1:] = ["a.hdf5", "--to", sys.argv[1], "out", "--no-compress"]
+fuel_export.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
+@pytest.mark.parametrize("to", ["npz", "parquet", "webdataset"])
+def test_a_full_disk_is_told_and_leaves_the_older_file(here: Path, to: str) -> None:
+    with HDF5Writer("a.hdf5", {"x": SourceSpec((1000,), "float64")}) as writer:
+        writer.add("all", x=numpy.random.default_rng(0).random((100, 1000)))
+    Path("out").write_text("older")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, to], timeout=100, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert f"{here / 'out'} cannot be written: " in done.stderr
+    assert "bytes are free in" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert Path("out").read_text() == "older"
+    assert sorted(os.listdir(here)) == ["a.hdf5", "out"]
+
+
 KILLED = """
 import os, signal, sys
 from fuel.bin import fuel_convert, fuel_export

@@ -405,5 +405,5 @@ def _annotate(writer: HDF5Writer, table: Table) -> None:
                     value = h5file.create_dataset(f"{source}_{name}", data=text).ref
                 else:
                     value = text
-            h5file[source].attrs[name] = value
+            writer.describe(source, {name: value})
     table.finish(h5file)
