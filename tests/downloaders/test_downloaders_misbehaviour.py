@@ -310,7 +310,7 @@ def test_a_rest_that_is_packed_is_not_joined_to_a_beginning_that_is_not(
         lambda h: h.answer(200, CONTENT[:3000], length=len(CONTENT), ETag='"v"'),
         lambda h: h.answer(
             206,
-            gzip.compress(CONTENT[3000:]),
+            gzip.compress(CONTENT)[50:],  # places in the packed form, as some servers have it
             Content_Range=f"bytes 3000-{len(CONTENT) - 1}/{len(CONTENT)}",
             Content_Encoding="gzip",
             ETag='"v"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import hashlib
 import json
@@ -16,7 +17,8 @@ import requests
 
 from fuel.downloaders import _part, base
 from fuel.downloaders._part import PartFile
-from fuel.downloaders._settings import Rehearsed, Settings, using
+from fuel.downloaders._settings import Rehearsed, Run, Settings, Stopped, using
+from fuel.downloaders._several import in_threads
 from fuel.exceptions import NeedURLPrefix, StorageError
 from fuel.manifests import DataFile
 
@@ -181,6 +183,24 @@ def test_files_are_fetched_at_the_same_time(web: Any, tmp_path: Path) -> None:
     with using(Settings(jobs=3)):
         base.default_downloader(str(tmp_path), urls, names)
     assert [(tmp_path / name).read_text() for name in names] == ["/a", "/b", "/c"]
+
+
+def test_an_interruption_of_the_caller_ends_what_waits_in_threads() -> None:
+    run = Run(several=True)
+    ended = threading.Event()
+
+    def wait() -> None:
+        try:
+            run.wait(60)
+        except Stopped:
+            ended.set()
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads([wait, _thread.interrupt_main, wait], 2, run)
+    assert ended.is_set()
+    with pytest.raises(Stopped):
+        run.check()
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 16])
