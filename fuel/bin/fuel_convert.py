@@ -221,8 +221,8 @@ def _run(
         for path in paths:
             _tag(name, path, command)
         places = [_final(path, directory, final) for path in paths]
-        for place in places if keep and directory != final else ():
-            _refuse(place)
+        for found in places if keep and directory != final else ():
+            _refuse(found)
         return places
 
 
