@@ -28,6 +28,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -85,6 +86,10 @@ def extensions() -> list[Extension]:
     return found
 
 
+#: Extensions are compiled several at a time; Cython translates one at a time.
+TRANSLATING = threading.Lock()
+
+
 class BuildKernels(build_ext):
     """Translates and compiles each kernel; without success it says what will be used instead."""
 
@@ -103,6 +108,8 @@ class BuildKernels(build_ext):
         if self.only is not None:
             wanted = {f"fuel.kernels._{name.strip().lstrip('_')}" for name in self.only.split(",")}
             self.extensions = [ext for ext in self.extensions if ext.name in wanted]
+        if self.parallel is None:
+            self.parallel = os.cpu_count()
         # Time stamps do not see a change of directives or flags, and the kernels are small.
         self.force = True
 
@@ -118,7 +125,8 @@ class BuildKernels(build_ext):
         try:
             if ext.name == JPEG:
                 self._need_libjpeg(ext)
-            self._translate(ext)
+            with TRANSLATING:
+                self._translate(ext)
             flags = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
             ext.extra_compile_args = list(flags)
             super().build_extension(ext)

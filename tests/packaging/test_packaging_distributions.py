@@ -44,6 +44,9 @@ LITTER = [
 ]
 COMPILED = os.environ.get("FUEL_KERNELS", "") != "reference"
 
+# Building takes a minute on two cores that have nothing else to do.
+pytestmark = pytest.mark.timeout(300)
+
 
 def run(command: list[str], directory: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -52,7 +55,7 @@ def run(command: list[str], directory: Path, **variables: str) -> subprocess.Com
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
 
 

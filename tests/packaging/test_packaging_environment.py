@@ -17,6 +17,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ["quickstart", "test", "fuel-convert", "fuel-download", "fuel-info"]
 
+# Building takes a minute on two cores that have nothing else to do.
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture
 def checkout_copy(tmp_path: Path) -> Path:
@@ -70,7 +73,7 @@ def start(
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
 
 
