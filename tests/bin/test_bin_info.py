@@ -68,6 +68,8 @@ Relevant versions are
     train  3 examples  rows 0 to 3  x, y
     test   5 examples  rows 3 to 8  x     all
 
+    test  has no y
+
 Sources are
 
     x  float32  8 x 2  batch, feature
