@@ -6,6 +6,8 @@ import pytest
 
 from fuel.datasets import H5PYDataset
 from fuel.exceptions import RequestError, StorageError
+from fuel.schemes import SequentialScheme
+from fuel.streams import DataStream
 from fuel.typing import Spec
 
 SPLITS = {
@@ -388,6 +390,22 @@ def test_subclasses_may_override_the_private_methods(path):
     dataset.close(state)
     assert calls == ["open", (100, 10), "close"]
     assert Mine(path, ("test",), load_in_memory=True).get_data(None, [1]) == ("memory", 10)
+
+
+@pytest.mark.parametrize("load", [False, True])
+def test_a_stream_asks_the_private_methods_of_subclasses(path, load):
+    class Mine(H5PYDataset):
+        def _out_of_memory_get_data(self, state=None, request=None):
+            return ("disk",) * 2
+
+        def _in_memory_get_data(self, state=None, request=None):
+            return ("memory",) * 2
+
+    dataset = Mine(path, ("test",), load_in_memory=load)
+    scheme = SequentialScheme(dataset.num_examples, 5)
+    stream = DataStream(dataset, iteration_scheme=scheme)
+    expected = ("memory" if load else "disk",) * 2
+    assert list(stream.get_epoch_iterator()) == [expected] * 2
 
 
 def test_a_handle_is_only_there_while_open(path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from types import SimpleNamespace
 
 import h5py
 import numpy
@@ -10,9 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuel.io.hdf5 import _cache
+from fuel.io.hdf5._cache import ChunkCache
 from fuel.io.hdf5._chunked import CachedChunks, MappedChunks
 from fuel.io.hdf5._contiguous import MappedRows, ReadRows
 from fuel.io.hdf5._selection import SelectedRows
+from fuel.io.hdf5._table import ChunkTable
+from fuel.io.hdf5._tiles import Tiling
 from fuel.io.hdf5.store import Store
 from fuel.kernels import threads
 
@@ -294,3 +300,59 @@ def test_every_decoder_of_gzip_gives_the_same(tmp_path, monkeypatch, name):
         rows = Store(h5file, path).rows("x")
         rows._through_hdf5 = None  # nobody else may do it
         same(rows.take(numpy.arange(64)), array)
+
+
+def test_an_interruption_anywhere_leaves_no_address_without_its_chunk():
+    countdown = 0
+
+    def trace(frame, event, _):
+        nonlocal countdown
+        if frame.f_code.co_filename != _cache.__file__:
+            return None
+        if event == "line":
+            countdown -= 1
+            if not countdown:
+                raise KeyboardInterrupt
+        return trace
+
+    interrupted = 0
+    for line in range(1, 150):
+        cache = ChunkCache(5 * 16)
+        shelf = _cache.Shelf(9, 2)
+        countdown, before = line, sys.gettrace()
+        sys.settrace(trace)
+        try:
+            for row in range(9):
+                cache.put(shelf, row, [numpy.zeros(8, "u1") for _ in range(2)], ())
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.settrace(before)
+        expected = numpy.zeros(18, dtype="i8")
+        for _, row, chunks, _ in cache._held:
+            expected[2 * row : 2 * row + 2] = [chunk.ctypes.data for chunk in chunks]
+        assert numpy.array_equal(shelf.pointers, expected)
+        assert cache.held_bytes == sum(size for *_, size in cache._held)
+    assert interrupted > 50
+
+
+def test_so_many_chunks_that_a_table_of_them_does_not_pay_are_left_to_hdf5(tmp_path):
+    path = str(tmp_path / "file.hdf5")
+    with h5py.File(path, "w") as h5file:
+        h5file.create_dataset("x", (10**8,), "u1", chunks=(1,))[5] = 1
+    with h5py.File(path, "r") as h5file:
+        rows = Store(h5file, path).rows("x")
+        assert type(rows) is SelectedRows
+        assert rows.take(numpy.array([10**8 - 1, 5])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("wrong", [{"byte_offset": 2**63}, {"size": 2**63}, {"chunk_offset": (3,)}])
+def test_a_table_that_cannot_be_is_none(wrong):
+    chunk = {"chunk_offset": (4,), "byte_offset": 100, "size": 4, "filter_mask": 0, **wrong}
+    found = [SimpleNamespace(**chunk)]
+
+    def chunk_iter(note):
+        return next(filter(None, map(note, found)), None)
+
+    dataset = SimpleNamespace(id=SimpleNamespace(chunk_iter=chunk_iter), shape=(8,))
+    assert ChunkTable.of(dataset, Tiling((8,), (4,), 1)) is None

@@ -48,9 +48,9 @@ class Shelf:
 
     def put(self, row: int, chunks: list[NDArray[Any]]) -> None:
         """Note where the chunks of a row are."""
-        first = row * self.tiles
-        for place, chunk in enumerate(chunks):
-            self.pointers[first + place] = chunk.ctypes.data
+        addresses = [chunk.ctypes.data for chunk in chunks]
+        # In one go, so that an interruption leaves all of them here, or none.
+        self.pointers[row * self.tiles : (row + 1) * self.tiles] = addresses
 
     def drop(self, row: int) -> None:
         """Forget the chunks of a row."""
@@ -106,12 +106,17 @@ class ChunkCache:
 
         """
         size = sum(chunk.nbytes for chunk in chunks)
-        if not self._make_room(size, shelf, pinned):
-            return False
-        shelf.put(row, chunks)
-        self._held.insert(self._hand, (shelf, row, chunks, size))
-        self._hand += 1
-        self.held_bytes += size
+        try:
+            if not self._make_room(size, shelf, pinned):
+                return False
+            # Held before it is found, so that no address outlives its memory.
+            self._held.insert(self._hand, (shelf, row, chunks, size))
+            shelf.put(row, chunks)
+            self._hand += 1
+            self.held_bytes += size
+        except BaseException:  # Ctrl-C, between any two of these lines
+            self.clear()
+            raise
         return True
 
     def _make_room(self, size: int, shelf: Shelf, pinned: Container[int]) -> bool:

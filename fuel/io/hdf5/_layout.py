@@ -24,6 +24,9 @@ from fuel.io.hdf5._variable import DESCRIPTOR_BYTES, DescriptorChunks, VariableR
 
 __all__ = ["Rows", "rows_of"]
 
+#: A table of more chunks than this takes longer to make than most requests, and half a gigabyte.
+_MOST_CHUNKS = 10_000_000
+
 
 class Rows(Protocol):
     """Whatever gives rows of a dataset, in any order, in memory of their own."""
@@ -111,7 +114,7 @@ def _chunked(
 ) -> MappedChunks | CachedChunks | None:
     shape, dtype, chunks = dataset.shape, dataset.dtype, dataset.chunks
     tiling = Tiling(shape, chunks, dtype.itemsize)
-    if not len(tiling.runs):
+    if not len(tiling.runs) or tiling.chunk_rows * tiling.tiles > _MOST_CHUNKS:
         return None
     pipeline = Pipeline.of(properties, tiling.chunk_bytes) if same else None
     table = None if pipeline is None else ChunkTable.of(dataset, tiling)
@@ -163,6 +166,8 @@ def _variable(
     elif properties.get_layout() == h5py.h5d.CHUNKED and not block:
         dtype = numpy.dtype(f"V{DESCRIPTOR_BYTES}")
         tiling = Tiling((count,), dataset.chunks, DESCRIPTOR_BYTES)
+        if tiling.chunk_rows > _MOST_CHUNKS:
+            return None
         pipeline = Pipeline.of(properties, tiling.chunk_bytes)
         table = None if pipeline is None else ChunkTable.of(dataset, tiling)
         if table is None or not table.within(filemap.size):

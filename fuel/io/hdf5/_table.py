@@ -56,23 +56,26 @@ class ChunkTable:
         if not hasattr(dataset.id, "chunk_iter"):
             return None
         table = cls(tiling.chunk_rows * tiling.tiles)
-        found: list[Any] = []
-        dataset.id.chunk_iter(found.append)
-        for chunk in found:
+        shape, most = dataset.shape, numpy.iinfo(numpy.int64).max
+
+        def note(chunk: Any) -> bool | None:
+            """Write down one chunk; True, which ends the iteration, where it cannot be."""
             if any(
                 first % part or first >= size
-                for first, part, size in zip(
-                    chunk.chunk_offset, tiling.chunks, dataset.shape, strict=True
-                )
+                for first, part, size in zip(chunk.chunk_offset, tiling.chunks, shape, strict=True)
             ):
-                return None
-            number = tiling.place(chunk.chunk_offset)
+                return True
             if chunk.byte_offset is None:
-                continue
+                return None
+            if max(chunk.byte_offset, chunk.size, chunk.filter_mask) > most:
+                return True
+            number = tiling.place(chunk.chunk_offset)
             table.offsets[number] = chunk.byte_offset
             table.sizes[number] = chunk.size
             table.masks[number] = chunk.filter_mask
-        return table
+            return None
+
+        return None if dataset.id.chunk_iter(note) else table
 
     def within(self, size_bytes: int) -> bool:
         """Tell whether all chunks lie inside of a file of some size."""
