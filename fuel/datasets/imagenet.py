@@ -1,4 +1,7 @@
-"""ILSVRC2010 and ILSVRC2012; their HDF5 files are made by the converters of the same names."""
+"""ImageNet challenges; the HDF5 files are made by `fuel.converters.ilsvrc2010` and ``ilsvrc2012``.
+
+The classes were never among the names of `fuel.datasets`: they are imported from here.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,15 @@ from fuel.utils._paths import find_in_data_path
 __all__ = ["ILSVRC2010", "ILSVRC2012"]
 
 
-class _ImageNet(H5PYDataset):
-    """What the two have in common."""
+class ILSVRC2010(H5PYDataset):
+    """The ImageNet challenge of 2010: 1.5 million photographs of 1000 classes.
 
-    filename: str
-    default_transformers = rgb_images_from_encoded_bytes(("encoded_images",))
+    Sources: ``encoded_images``, for each example the bytes of a JPEG file, uint8; ``targets``,
+    int16 of shape (n, 1) with the axes batch and index, the class from 0 to 999; ``filenames``,
+    byte strings of shape (n, 1). The training examples are in a shuffled order.
 
-    def __init__(self, which_sets: Iterable[str], **kwargs: Any) -> None:
-        kwargs.setdefault("load_in_memory", False)
-        super().__init__(
-            file_or_path=find_in_data_path(self.filename), which_sets=which_sets, **kwargs
-        )
-
-
-class ILSVRC2010(_ImageNet):
-    """ILSVRC2010: 1.5 million photographs of 1,000 classes.
-
-    Sources: ``encoded_images``, the files as uint8 of variable length; ``targets``, int16 of shape
-    (n, 1), from 0 to 999; ``filenames``, texts of at most 32 bytes, of shape (n, 1). The default
-    transformers decode the files to uint8 of shape (3, height, width).
+    The default transformers decode the images: uint8 of shape (3, height, width), each of its own
+    size, red, green and blue. Crop or resize them before they are put into one array.
 
     Parameters
     ----------
@@ -42,19 +35,31 @@ class ILSVRC2010(_ImageNet):
     Raises
     ------
     OSError
-        If ``ilsvrc2010.hdf5`` is not in the data path; ``fuel-convert ilsvrc2010`` makes it.
+        If ``ilsvrc2010.hdf5`` is not in the data path; ``fuel-download ilsvrc2010`` and
+        ``fuel-convert ilsvrc2010`` make it.
+
+    References
+    ----------
+    O. Russakovsky et al., "ImageNet Large Scale Visual Recognition Challenge", International
+    Journal of Computer Vision 115 (2015) 211-252.
 
     """
 
     filename = "ilsvrc2010.hdf5"
 
+    default_transformers = rgb_images_from_encoded_bytes(which_sources=("encoded_images",))
 
-class ILSVRC2012(_ImageNet):
-    """ILSVRC2012: 1.4 million photographs of 1,000 classes.
+    def __init__(self, which_sets: Iterable[str], **kwargs: Any) -> None:
+        kwargs.setdefault("load_in_memory", False)
+        super().__init__(
+            file_or_path=find_in_data_path(self.filename), which_sets=which_sets, **kwargs
+        )
 
-    Sources: ``encoded_images``, the files as uint8 of variable length; ``targets``, int16 of shape
-    (n, 1), from 0 to 999; ``filenames``, texts of at most 32 bytes, of shape (n, 1). The default
-    transformers decode the files to uint8 of shape (3, height, width).
+
+class ILSVRC2012(H5PYDataset):
+    """The ImageNet challenge of 2012: 1.4 million photographs of 1000 classes.
+
+    Sources, order and default transformers are those of `ILSVRC2010`.
 
     Parameters
     ----------
@@ -67,8 +72,17 @@ class ILSVRC2012(_ImageNet):
     Raises
     ------
     OSError
-        If ``ilsvrc2012.hdf5`` is not in the data path; ``fuel-convert ilsvrc2012`` makes it.
+        If ``ilsvrc2012.hdf5`` is not in the data path; ``fuel-download ilsvrc2012`` and
+        ``fuel-convert ilsvrc2012`` make it.
 
     """
 
     filename = "ilsvrc2012.hdf5"
+
+    default_transformers = rgb_images_from_encoded_bytes(which_sources=("encoded_images",))
+
+    def __init__(self, which_sets: Iterable[str], **kwargs: Any) -> None:
+        kwargs.setdefault("load_in_memory", False)
+        super().__init__(
+            file_or_path=find_in_data_path(self.filename), which_sets=which_sets, **kwargs
+        )

@@ -1,6 +1,7 @@
-"""Downloads the raw files of ILSVRC2012, which `fuel.converters.ilsvrc2012` converts.
+"""Downloads the raw files of ILSVRC2012; what becomes of them is in `fuel.converters.ilsvrc2012`.
 
-Most of them need a registration at https://image-net.org, which gives an address for them.
+The pictures have no public address: whoever registers at https://image-net.org is told one, which
+is given to the command with ``-P``.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from collections.abc import Callable
 from fuel.downloaders.base import default_downloader
 from fuel.manifests import MANIFESTS
 
-__all__ = ["fill_subparser"]
+__all__ = ["ALL_FILES", "fill_subparser"]
+
+#: All files of the data set; none has a public address.
+ALL_FILES = tuple(MANIFESTS["ilsvrc2012"].filenames)
 
 
 def fill_subparser(subparser: argparse.ArgumentParser) -> Callable[..., None]:
-    """Give the sub-command of ``fuel-download`` its defaults, and the option for an address.
+    """Give the sub-command of ``fuel-download`` its defaults, and the option ``-P``.
 
     Parameters
     ----------
@@ -33,7 +37,8 @@ def fill_subparser(subparser: argparse.ArgumentParser) -> Callable[..., None]:
         "-P",
         "--url-prefix",
         default=None,
-        help="the address that the registered get, but for the names of the files",
+        help="address of the directory that holds the files without a public address, with a "
+        "slash at its end",
     )
     subparser.set_defaults(urls=manifest.urls, filenames=manifest.filenames)
     return default_downloader

@@ -1,4 +1,7 @@
-"""The ImageNet Large Scale Visual Recognition Challenges; most files need a registration."""
+"""The data sets of the ImageNet Large Scale Visual Recognition Challenge.
+
+Whoever registers at image-net.org is given the address of the pictures, so they have none here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ _2010 = "http://www.image-net.org/challenges/LSVRC/2010/"
 IMAGENET = (
     Manifest(
         name="ilsvrc2010",
-        title="ILSVRC2010, 1.5 million photographs of 1,000 classes",
+        title="ILSVRC2010, 1.5 million photographs of 1000 classes",
         files=(
             DataFile(
                 name="ILSVRC2010_test_ground_truth.txt",
@@ -30,12 +33,12 @@ IMAGENET = (
     ),
     Manifest(
         name="ilsvrc2012",
-        title="ILSVRC2012, 1.4 million photographs of 1,000 classes",
+        title="ILSVRC2012, 1.4 million photographs of 1000 classes",
         files=(
+            DataFile(name="ILSVRC2012_devkit_t12.tar.gz"),
             DataFile(name="ILSVRC2012_img_train.tar"),
             DataFile(name="ILSVRC2012_img_val.tar"),
             DataFile(name="ILSVRC2012_img_test.tar"),
-            DataFile(name="ILSVRC2012_devkit_t12.tar.gz"),
         ),
         hdf5="ilsvrc2012.hdf5",
     ),

@@ -35,6 +35,7 @@ from fuel.datasets import (
     TextFile,
 )
 from fuel.datasets.hdf5 import PytablesDataset
+from fuel.datasets.imagenet import ILSVRC2010, ILSVRC2012
 from fuel.datasets.toy import Spiral, SwissRoll
 from fuel.datasets.youtube_audio import YouTubeAudio
 from fuel.downloaders.packaged import take_packaged
@@ -170,6 +171,13 @@ MAKERS = {
     "dogs vs. cats": lambda folder: (
         written(folder, "dogs_vs_cats.hdf5", "train", image_features=(3, None, None), targets=(1,))
         or DogsVsCats(("train",))
+    ),
+    "ImageNet 2010": lambda folder: (
+        written(folder, "ilsvrc2010.hdf5", "test", encoded_images=(None,), targets=(1,))
+        or ILSVRC2010(("test",))
+    ),
+    "ImageNet 2012": lambda folder: (
+        written(folder, "ilsvrc2012.hdf5", "test", encoded_images=(None,)) or ILSVRC2012(("test",))
     ),
     "sound": lambda folder: (
         written(folder, "abc.hdf5", "train", features=(9, 2)) or YouTubeAudio("abc")
