@@ -356,3 +356,25 @@ def test_a_table_that_cannot_be_is_none(wrong):
 
     dataset = SimpleNamespace(id=SimpleNamespace(chunk_iter=chunk_iter), shape=(8,))
     assert ChunkTable.of(dataset, Tiling((8,), (4,), 1)) is None
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize("options", [{}, {"chunks": (4, 3)}, {"chunks": (4, 3), "shuffle": True}])
+def test_a_dataset_behind_a_link_to_another_file_is_read_there(
+    tmp_path, monkeypatch, mapped, options
+):
+    if not mapped:
+        monkeypatch.setattr("fuel.io.hdf5.store.map_file", lambda path, handle: None)
+    array = numpy.arange(60, dtype="i4").reshape(10, 6)
+    with h5py.File(tmp_path / "other.hdf5", "w") as h5file:
+        h5file.create_dataset("x", data=array, **options)
+        h5file["texts"] = [f"text {row}" for row in range(10)]
+    path = str(tmp_path / "file.hdf5")
+    with h5py.File(path, "w") as h5file:
+        h5file["padding"] = numpy.zeros(10000)
+        h5file["x"] = h5py.ExternalLink("other.hdf5", "/x")
+        h5file["texts"] = h5py.ExternalLink("other.hdf5", "/texts")
+    with h5py.File(path, "r") as h5file:
+        store = Store(h5file, path)
+        same(store.rows("x").take(numpy.array([9, 0, 3])), array[[9, 0, 3]])
+        assert store.rows("texts").take(numpy.array([9, 0])).tolist() == [b"text 9", b"text 0"]

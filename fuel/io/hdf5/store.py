@@ -88,6 +88,9 @@ class Store:
     def _choose(self, dataset: Any) -> Rows:
         if self.changing:
             return SelectedRows(dataset)
+        if not _is_inside(dataset, self.h5file):
+            # Behind a link to another file: its places are places there.
+            return rows_of(dataset, None, None, self.cache)
         self._look()
         return rows_of(dataset, self._filemap, self._file, self.cache)
 
@@ -110,6 +113,13 @@ class Store:
 
     def __reduce__(self) -> Any:
         return (_nothing, ())
+
+
+def _is_inside(dataset: Any, h5file: Any) -> bool:
+    """Tell whether a dataset is in a file itself."""
+    from h5py import h5o
+
+    return bool(h5o.get_info(dataset.id).fileno == h5o.get_info(h5file.id).fileno)
 
 
 def _nothing() -> None:
