@@ -241,6 +241,7 @@ def _statistics_lines(stats: dict[str, Any]) -> list[str]:
         if "problem" in entry:
             told = f"Problem: source {name} cannot be read: {entry['problem']}"
             lines += [_warned(line) for line in _wrapped(told, "", _INDENT)] + [""]
+    for name, entry in stats.items():
         for split, classes in (entry.get("classes") or {}).items():
             lines += _class_lines(name, split, classes, entry.get("class_names", {}))
     return [*lines, ""]

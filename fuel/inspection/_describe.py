@@ -79,7 +79,9 @@ def described(h5file: Any, path: str) -> dict[str, Any]:
     sources: dict[str, dict[str, Any]] = {}
     for name, dataset in sources_in(h5file, problems).items():
         try:
-            sources[clean(name)] = _source(dataset)
+            found = sources[clean(name)] = _source(dataset)
+            for file in _missing(found["storage"]["files"], path):
+                problems.append(f"source {clean(name)} takes data from {file}, which is not there")
         except DAMAGE as error:
             problems.append(f"source {clean(name)} cannot be described: {in_one_line(error)}")
     _check_lengths(splits, sources, problems)
@@ -152,8 +154,9 @@ def sources_in(h5file: Any, problems: list[str] | None = None) -> dict[str, Any]
     Returns
     -------
     dict
-        Name → dataset, sorted by name, from every group. Dimension scales, which describe an axis
-        of another dataset, and lists of the rows of splits are left out.
+        Name → dataset, sorted by name, from every group; a name that is no text is bytes.
+        Dimension scales, which describe an axis of another dataset, and lists of the rows of
+        splits are left out.
 
     """
     import h5py
@@ -184,7 +187,7 @@ def sources_in(h5file: Any, problems: list[str] | None = None) -> dict[str, Any]
             continue
         if isinstance(thing, h5py.Dataset) and not thing.is_scale and thing.name not in numbers:
             found[name] = thing
-    return dict(sorted(found.items()))
+    return {name: found[name] for name in sorted(found, key=clean)}
 
 
 def _source(dataset: Any) -> dict[str, Any]:
@@ -273,6 +276,18 @@ def _splits(
                     f"{where} covers rows {row.start} to {row.stop}, but there are {length}"
                 )
     return splits, lacking
+
+
+def _missing(files: list[str], path: str) -> list[str]:
+    """Return those of other files that are neither beside the file nor in this directory."""
+    folder = os.path.dirname(path)
+    return [
+        clean(name)
+        for name in files
+        if name != "."
+        and "%" not in name  # stands for many files
+        and not any(os.path.exists(place) for place in (os.path.join(folder, name), name))
+    ]
 
 
 def _check_lengths(

@@ -171,7 +171,7 @@ def draw(title: str, subtitle: str, sections: list[Section]) -> Any:
         elif isinstance(figure, Waves):
             _waves(canvas, figure)
         elif isinstance(figure, Histograms):
-            _histograms(canvas, figure)
+            _histograms(canvas, figure, section.source)
         elif isinstance(figure, Lines):
             _lines(canvas, figure)
     return canvas.image()
@@ -267,14 +267,16 @@ def _wave(pen: _Pen, wave: Wave, place: int, top: int) -> None:
     previous = None
     for k, (least, most) in enumerate(zip(lows, highs, strict=True)):
         x = left + k * step
-        pen.draw.line([(x, y(least)), (x, y(most))], fill=_BLUE)
+        # Without gaps where columns of the signal are a little wider than pixels.
+        right = min(x + step, left + width) if step < 2 else x
+        pen.draw.rectangle([x, y(most), right, y(least)], fill=_BLUE)
         here = (x, y((least + most) / 2))
         if previous is not None:
             pen.draw.line([previous, here], fill=_BLUE)
         previous = here
 
 
-def _histograms(canvas: _Canvas, figure: Histograms) -> None:
+def _histograms(canvas: _Canvas, figure: Histograms, source: str) -> None:
     columns = min(_BAR_COLUMNS, len(figure.bars))
     cell = _INSIDE // _BAR_COLUMNS
     if columns == 1:
@@ -282,14 +284,15 @@ def _histograms(canvas: _Canvas, figure: Histograms) -> None:
     for start in range(0, len(figure.bars), columns):
         pen = _Pen(canvas.part(_BAR_HEIGHT))
         for place, bars in enumerate(figure.bars[start : start + columns]):
-            _bars(pen, bars, _MARGIN + place * cell, cell - 24)
+            title = "" if bars.title == source else bars.title
+            _bars(pen, bars, title, _MARGIN + place * cell, cell - 24)
 
 
-def _bars(pen: _Pen, bars: Bars, left: int, width: int) -> None:
+def _bars(pen: _Pen, bars: Bars, title: str, left: int, width: int) -> None:
     most = max(bars.counts, default=0)
     told = f"up to {most:,}"
     room = width - pen.length(told, _SMALL) - 12
-    pen.text((left, 0), bars.title, room)
+    pen.text((left, 0), title, room)
     if not bars.counts:
         return
     pen.text((left + width, 2), told, width, _SMALL, fill=_GRAY, side="right")

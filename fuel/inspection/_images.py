@@ -207,8 +207,9 @@ def as_picture(plane: NDArray[Any], low: float, high: float) -> Any:
     from PIL import Image
 
     values = numpy.nan_to_num(plane.astype(numpy.float64), nan=low, posinf=high, neginf=low)
-    span = (high - low) or 1.0
-    pixels = ((values / span - low / span).clip(0, 1) * 255 + 0.5).astype(numpy.uint8)
+    # Halves, for the whole span may be larger than any number.
+    span = (high / 2 - low / 2) or 1.0
+    pixels = (((values / 2 - low / 2) / span).clip(0, 1) * 255 + 0.5).astype(numpy.uint8)
     if pixels.shape[2] == 1:
         return Image.fromarray(pixels[..., 0]).convert("RGB")
     return on_white(Image.fromarray(numpy.ascontiguousarray(pixels)))

@@ -226,7 +226,7 @@ def _section(section: Section) -> str:
             parts.append(f"<figure>{drawn}{_caption(caption, told)}</figure>")
     elif isinstance(figure, Histograms):
         drawn = "".join(
-            f"<figure><figcaption>{escape(bars.title)}</figcaption>{bars_svg(bars)}</figure>"
+            f"<figure>{_bar_title(bars.title, section.source)}{bars_svg(bars)}</figure>"
             for bars in figure.bars
         )
         parts.append(f"<div class=bars>{drawn}</div>")
@@ -237,6 +237,10 @@ def _section(section: Section) -> str:
             lines.append(f"<li><span class=note>{escape(told)}</span>\n{escape(text)}</li>")
         parts.append(f"<ol class=texts>{''.join(lines)}</ol>")
     return "".join([*parts, "</section>"])
+
+
+def _bar_title(title: str, source: str) -> str:
+    return "" if title == source else f"<figcaption>{escape(title)}</figcaption>"
 
 
 def _caption(caption: str, told: str) -> str:

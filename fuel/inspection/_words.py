@@ -9,12 +9,12 @@ import numpy
 __all__ = ["clean", "count_in_words", "number", "size_in_words", "type_in_words"]
 
 
-def clean(text: str) -> str:
+def clean(text: str | bytes) -> str:
     """Make a text from a file safe to print in one line.
 
     Parameters
     ----------
-    text : str
+    text : str or bytes
         Anything; names in files may hold bytes that are no text, and what moves the cursor.
 
     Returns
@@ -28,7 +28,9 @@ def clean(text: str) -> str:
     a\\x1b[31mb\\nc
 
     """
-    text = text.encode("utf8", "surrogateescape").decode("utf8", "backslashreplace")
+    if isinstance(text, str):
+        text = text.encode("utf8", "surrogateescape")
+    text = text.decode("utf8", "backslashreplace")
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
