@@ -190,10 +190,15 @@ class Sink:
             raise self._wrong(
                 f"holds {dtype}, got {which}elements of type {values.dtype}; convert them first"
             )
-        if values.size and not numpy.can_cast(values.dtype, dtype, "safe"):
+        # NumPy calls it safe to make 64 bits of an integer the 53 of a floating-point number.
+        wide = values.dtype.kind in "iu" and dtype.kind in "fc" and values.dtype.itemsize == 8
+        if values.size and (wide or not numpy.can_cast(values.dtype, dtype, "safe")):
             with numpy.errstate(all="ignore"):
                 cast = values.astype(dtype)
                 same = (cast == values) | ((cast != cast) & (values != values))
+                if values.dtype.kind in "iu" and dtype.kind == "f":
+                    # NumPy compares as floating-point numbers, in which large neighbours are alike.
+                    same &= (cast < 2.0**63) & (cast.astype(values.dtype) == values)
             if not bool(numpy.all(same)):
                 example = values[~same].reshape(-1)[0] if values.ndim else values
                 raise self._wrong(
@@ -378,7 +383,8 @@ class RaggedSink(_Waiting):
                 f"has examples of shape {expected}, got {values.shape} for example {place} of the "
                 "batch"
             )
-        return self._cast(values, f"in example {place} ")
+        # It waits in memory, while its owner may use the array for the next example.
+        return numpy.array(self._cast(values, f"in example {place} "), copy=True)
 
     def _size(self, example: Any) -> int:
         return int(example.nbytes)

@@ -7,11 +7,10 @@ whether that suits random reading, is told by ``fuel-info``.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import numpy
 
 from fuel.converters.base import progress_bar
 from fuel.converters.writer import HDF5Writer, SourceSpec
@@ -34,6 +33,8 @@ _OWN = frozenset(
 )
 _BLOCK_BYTES = 8 * 2**20
 _FEWEST, _MOST = 1, 4096
+#: What is assumed of an example whose size varies: that of a photograph.
+_RAGGED_BYTES = 256 * 2**10
 
 
 def repack(
@@ -178,8 +179,10 @@ class _Contents:
                 else:
                     assert spec.shape is not None
                     self.specs[name] = SourceSpec(spec.shape, spec.dtype, labels[name])
-                    size = [64 if part is None else part for part in spec.shape]
-                    self.row_bytes += int(numpy.prod(size)) * spec.dtype.itemsize
+                    fixed = [size for size in spec.shape if size is not None]
+                    ragged = len(fixed) < len(spec.shape)
+                    size = math.prod(fixed) * spec.dtype.itemsize
+                    self.row_bytes += _RAGGED_BYTES if ragged else size
                 self.of_sources[name] = _attributes(dataset)
             self.attributes = _attributes(h5file)
             self.comments = {

@@ -160,6 +160,7 @@ class HDF5Writer:
         self._attributes = dict(attributes or {})
         self._described: dict[str, dict[str, Any]] = {}
         self._references: dict[Any, Any] = {}
+        self._failed = False
         self._output: AbstractContextManager[str] | None = None
         self._h5file: Any = None
         self._sinks: dict[str, Sink] = {}
@@ -239,8 +240,11 @@ class HDF5Writer:
                 first = sink.count
                 sink.write(values)
                 _extend(entry.parts.setdefault(name, []), first, first + count)
-        except (OSError, RuntimeError) as error:
-            raise self._full(error) from error
+        except BaseException as error:
+            self._failed = True  # some sources have the batch, others have not
+            if isinstance(error, OSError | RuntimeError):
+                raise self._full(error) from error
+            raise
         entry.count += count
 
     def add_example(self, split: str | None, /, **example: Any) -> None:
@@ -331,6 +335,11 @@ class HDF5Writer:
         self._output.__exit__(None, None, None)
 
     def _finish(self) -> None:
+        if self._failed:
+            raise StorageError(
+                f"{self.path!r} is not written: a batch was stored for some of its sources only, "
+                "because writing it failed; write the file anew"
+            )
         from fuel.datasets.hdf5 import H5PYDataset
 
         for name, sink in self._sinks.items():

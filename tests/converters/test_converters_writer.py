@@ -149,6 +149,49 @@ def test_numbers_that_stay_what_they_are_may_have_another_type(tmp_path):
     numpy.testing.assert_array_equal(data, numpy.array([1, 2.5, numpy.nan, 3], "float32"))
 
 
+def test_arrays_may_be_used_again_once_they_were_added(tmp_path):
+    path = tmp_path / "file.hdf5"
+    sources = {"x": SourceSpec((None,), "i4"), "y": SourceSpec((2,), "i4")}
+    buffer = numpy.zeros(2, "i4")
+    with HDF5Writer(path, sources) as writer:
+        for number in range(4):
+            buffer[:] = number
+            writer.add_example("train", x=buffer, y=buffer)
+    x, y = H5PYDataset(path, ("train",)).get_data(None, slice(0, 4))
+    assert [one.tolist() for one in x] == y.tolist() == [[n, n] for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    "value, dtype, fits",
+    [
+        (2**53 + 1, "f8", False),
+        (2**53, "f8", True),
+        (2**24 + 1, "f4", False),
+        (2**64 - 1, "f8", False),
+        (-(2**62), "f8", True),
+    ],
+)
+def test_integers_become_floats_only_if_none_changes(tmp_path, value, dtype, fits):
+    with HDF5Writer(tmp_path / "file.hdf5", {"x": SourceSpec((), dtype)}) as writer:
+        values = numpy.array([value], "u8" if value > 0 else "i8")
+        if fits:
+            writer.add("train", x=values)
+        else:
+            with pytest.raises(ValueError, match="is another number"):
+                writer.add("train", x=values)
+
+
+def test_a_file_with_half_a_batch_is_never_finished(tmp_path):
+    sources = {"x": SourceSpec((), "u1"), "y": SourceSpec((), "u1")}
+    with (
+        pytest.raises(StorageError, match="stored for some of its sources only"),
+        HDF5Writer(tmp_path / "file.hdf5", sources, sizes={"train": 1}) as writer,
+    ):
+        with pytest.raises(ValueError, match="was to have 1 examples"):
+            writer.add("train", x=[1, 2], y=[1, 2])
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
