@@ -188,8 +188,12 @@ def _cases() -> None:
         for layout in LAYOUTS:
             needs = ("hdf5plugin",) if layout == "zstd" else ()
             both = {"case": f"in order, {layout}, {size} rows", "needs": needs}
+            # Too little for the file: what is read in order is decompressed in each pass.
+            cache = 2 * WINDOW * CHUNK * SIZES[size].row
             add(FUEL, "fuel", **both)(
-                lambda work, s=size, y=layout: fuel_pass(work, s, y, "SequentialScheme")
+                lambda work, s=size, y=layout, c=cache: fuel_pass(
+                    work, s, y, "SequentialScheme", chunk_cache_bytes=c
+                )
             )
             add(SLICES, "peer", **both)(
                 lambda work, s=size, y=layout, b=batch: slices(opened(work, s, y), b)

@@ -443,7 +443,7 @@ class H5PYDataset(LazyAttributes):
             else:
                 ours = h5file is not self.external_file_handle and self.driver is None
                 path = h5file.filename if ours else None
-                store = Store(h5file, path, self.chunk_cache_bytes)
+                store = Store(h5file, path, self.chunk_cache_bytes, known and known.store)
             variable = {
                 source: _h5_layout.shapes_of(h5file[source]).name
                 for source in self.sources

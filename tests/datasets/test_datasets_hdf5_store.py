@@ -218,6 +218,29 @@ def test_a_replaced_file_is_read_anew_in_the_next_epoch(tmp_path):
     assert (next(fresh.get_epoch_iterator())[0] == 77).all()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="files are told apart by their numbers")
+def test_chunks_are_kept_from_epoch_to_epoch_unless_the_file_changes(tmp_path, monkeypatch):
+    from fuel.io.hdf5._chunked import CachedChunks
+
+    decoded, decode = [], CachedChunks._chunk
+    monkeypatch.setattr(
+        CachedChunks, "_chunk", lambda rows, number: decoded.append(number) or decode(rows, number)
+    )
+    path = write(tmp_path / "file.hdf5", STORAGE[3])
+    dataset = H5PYDataset(path, ("train",), sources=("x",))
+    stream = DataStream(dataset, iteration_scheme=PermutedScheme(36, 9, seed=1))
+    expected = numpy.concatenate([batch for (batch,) in stream.get_epoch_iterator()])
+    once = sorted(decoded)
+    assert set(once) >= {0, 1, 2} and len(set(once)) == len(once)
+    assert H5PYDataset._ref_counts.get(path, 0) == 0  # the file is closed between epochs
+    again = numpy.concatenate([batch for (batch,) in stream.get_epoch_iterator()])
+    assert len(again) == len(expected) and sorted(decoded) == once
+    with h5py.File(path, "r+") as h5file:
+        h5file["x"][...] = 77
+    os.utime(path, ns=(1, 1))
+    assert (next(stream.get_epoch_iterator())[0] == 77).all()
+
+
 @pytest.mark.parametrize("storage", STORAGE)
 def test_pickles_and_copies_hold_nothing_of_the_store(tmp_path, storage):
     path = write(tmp_path / "file.hdf5", storage, True)

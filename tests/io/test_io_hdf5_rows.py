@@ -266,7 +266,7 @@ def test_the_cache_stays_within_its_bound_and_keeps_what_is_used(tmp_path):
         y.take(numpy.array([7]))
         assert not decoded
         store.cache.clear()
-        assert store.cache.held_bytes == 0 and not x._shelf.pointers.any()
+        assert store.cache.held_bytes == 0 and not x.shelf.pointers.any()
 
 
 def test_one_thread_decodes_as_several_do(tmp_path):

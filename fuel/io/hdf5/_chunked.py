@@ -134,10 +134,15 @@ class CachedChunks:
         self.dtype = dtype
         self.cache = cache
         self._fill = fill
-        self._shelf = Shelf(tiling.chunk_rows, tiling.tiles)
+        self.shelf = Shelf(tiling.chunk_rows, tiling.tiles)
         self._complained = False
         # The chunk that comes next if the file is read from front to end.
         self._next = 0
+
+    def use(self, shelf: Shelf) -> None:
+        """Go on with chunks that were decoded before, if they are laid out as these are."""
+        if len(shelf.pointers) == len(self.shelf.pointers) and shelf.tiles == self.shelf.tiles:
+            self.shelf = shelf
 
     def take(self, rows: Any) -> Any:
         """Return rows in memory of their own; see `MappedRows.take`.
@@ -152,7 +157,7 @@ class CachedChunks:
             return self.take(numpy.array([rows]))[0]
         rows = _vector(rows)
         batch = memory.empty((len(rows), *self.shape[1:]), self.dtype)
-        tiling, shelf = self.tiling, self._shelf
+        tiling, shelf = self.tiling, self.shelf
         with self.cache.lock:
             absent = chunks.missing(shelf.pointers, rows, tiling.rows, tiling.tiles, shelf.touched)
             if not len(absent):
@@ -171,7 +176,7 @@ class CachedChunks:
 
     def _take_absent(self, rows: Any, absent: Any, batch: NDArray[Any]) -> None:
         """Take rows of which some are in chunks that are not in the cache."""
-        tiling, shelf = self.tiling, self._shelf
+        tiling, shelf = self.tiling, self.shelf
         if self.filemap is not None:
             self.filemap.check()
         # In the order of the file: those that are here first, for others may take their room.
@@ -205,7 +210,7 @@ class CachedChunks:
 
         There are some where the file is read from front to end, so that these come next.
         """
-        tiling, shelf = self.tiling, self._shelf
+        tiling, shelf = self.tiling, self.shelf
         stop = int(absent[-1]) + 1
         follows, self._next = int(absent[0]) == self._next, stop
         count = -(len(absent) * tiling.tiles) % threads.limit() // tiling.tiles

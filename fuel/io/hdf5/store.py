@@ -12,7 +12,8 @@ import os
 import threading
 from typing import Any
 
-from fuel.io.hdf5._cache import DEFAULT_BYTES, ChunkCache
+from fuel.io.hdf5._cache import DEFAULT_BYTES, ChunkCache, Shelf
+from fuel.io.hdf5._chunked import CachedChunks
 from fuel.io.hdf5._layout import Rows, rows_of
 from fuel.io.hdf5._mapping import FileMap, OpenFile, map_file, open_same
 from fuel.io.hdf5._selection import SelectedRows
@@ -31,6 +32,9 @@ class Store:
         Its path if we opened it ourselves with the default driver: then it may be mapped.
     cache_bytes : int, optional
         How many bytes of decoded chunks to keep, for all datasets of the file together.
+    before : Store, optional
+        What was made for the file when it was open before: if nothing was written to it since, the
+        chunks that were decoded then are used again.
 
     Notes
     -----
@@ -39,11 +43,27 @@ class Store:
 
     """
 
-    def __init__(self, h5file: Any, path: str | None, cache_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(
+        self,
+        h5file: Any,
+        path: str | None,
+        cache_bytes: int = DEFAULT_BYTES,
+        before: Store | None = None,
+    ) -> None:
         self.h5file = h5file
         self.path = path
         self.cache = ChunkCache(cache_bytes)
+        self._shelves: dict[str, Shelf] = {}
         self._pid = os.getpid()
+        self._identity = None if path is None else _identity(h5file)
+        if (
+            before is not None
+            and self._identity is not None
+            and self._identity == before._identity
+            and self._pid == before._pid
+            and self.cache.limit_bytes == before.cache.limit_bytes
+        ):
+            self.cache, self._shelves = before.cache, before._shelves
         self._rows: dict[str, tuple[Any, Rows]] = {}
         self._lock = threading.Lock()
         self._filemap: FileMap | None = None
@@ -81,6 +101,8 @@ class Store:
         with self._lock:
             dataset = self.h5file[name]
             rows = self._choose(dataset)
+            if isinstance(rows, CachedChunks):
+                rows.use(self._shelves.setdefault(name, rows.shelf))
             if not self.changing:
                 self._rows[name] = dataset, rows
             return rows
@@ -113,6 +135,17 @@ class Store:
 
     def __reduce__(self) -> Any:
         return (_nothing, ())
+
+
+def _identity(h5file: Any) -> tuple[int, ...] | None:
+    """Return what tells a file, as it is now, from any other; None where nothing does."""
+    if os.name != "posix":
+        return None
+    try:
+        status = os.fstat(h5file.id.get_vfd_handle())
+    except (OSError, NotImplementedError, RuntimeError, TypeError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_inside(dataset: Any, h5file: Any) -> bool:
