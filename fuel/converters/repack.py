@@ -214,6 +214,7 @@ def convert_repack(
     output_directory: str,
     file: str,
     output: str,
+    output_filename: str | None = None,
     **options: Any,
 ) -> tuple[str, ...]:
     """Rewrite a file; see `repack`.
@@ -224,6 +225,8 @@ def convert_repack(
         Where the two files are, if their names say nothing else.
     file, output : str
         The file, and the new one.
+    output_filename : str, optional
+        Another name for the new one, which takes the place of `output`.
     **options
         As for `repack`.
 
@@ -233,9 +236,11 @@ def convert_repack(
         The path of the new file.
 
     """
-    return (
-        repack(os.path.join(directory, file), os.path.join(output_directory, output), **options),
-    )
+    target = os.path.join(output_directory, output_filename or output)
+    folder = os.path.dirname(target)
+    if folder and not os.path.isdir(folder):
+        raise StorageError(f"the output directory {folder} does not exist; make it first")
+    return (repack(os.path.join(directory, file), target, **options),)
 
 
 # The new file is written beside its final name in any case.

@@ -106,6 +106,16 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert contents("new.hdf5", "train") == contents("old.hdf5", "train")
 
 
+def test_another_name_is_taken_and_a_missing_folder_is_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make("old.hdf5")
+    main(["repack", "old.hdf5", "new.hdf5", "-r", "other"])
+    assert sorted(os.listdir()) == ["old.hdf5", "other.hdf5"]
+    with pytest.raises(SystemExit):
+        main(["repack", "old.hdf5", os.path.join("nowhere", "new.hdf5")])
+    assert "does not exist; make it first" in capsys.readouterr().err
+
+
 def test_what_cannot_be_rewritten_is_told(tmp_path):
     with h5py.File(tmp_path / "old.hdf5", "w") as h5file:
         h5file.create_dataset("r", data=[h5file.ref] * 3, dtype=h5py.ref_dtype)
