@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fuel.plan._chain import BEHAVIOUR
+from fuel.plan._chain import BEHAVIOUR, elementwise
 from fuel.plan._context import Context
 from fuel.typing import JSON
 from fuel.utils._overrides import overridden
@@ -111,6 +111,27 @@ class Cursor:
     def back(self) -> None:
         """Give up the examples that `block` returned."""
 
+    def skip(self, count: int) -> int:
+        """Pass over items, without evaluating them where that is possible.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the epoch may leave fewer.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        """
+        for number in range(count):
+            try:
+                next(self)
+            except StopIteration:
+                return number
+        return count
+
     def face(self, request: Any) -> Any:
         """Answer a direct call of the step's ``get_data``."""
         return self.produce(request)
@@ -200,6 +221,12 @@ class MapCursor(Cursor):
     def back(self) -> None:
         """Give up the examples that `block` returned."""
         self.fused.source.back()
+
+    def skip(self, count: int) -> int:
+        """Pass over items; only of a step that may remember something are they evaluated."""
+        if self.requests is None and elementwise(self.step):
+            return self.child.skip(count)
+        return super().skip(count)
 
     def _fuse(self) -> Any:
         from fuel.plan._fusion import fuse

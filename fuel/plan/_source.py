@@ -240,6 +240,16 @@ class SourceCursor(Cursor):
         tables: list[Any] = self.dataset._tables()
         return tables
 
+    def skip(self, count: int) -> int:
+        """Pass over items: what is asked for by its number is not fetched."""
+        if self.requests is None or self._counts_items():
+            return super().skip(count)
+        passed: int = self.requests.skip(count)
+        self.count += passed
+        self.mark = self.requests.tell()
+        self.finished = self.finished or passed < count
+        return passed
+
     def produce(self, request: Any) -> Any:
         """Fetch what a request names."""
         return self.dataset.get_data(self.state, request)

@@ -102,6 +102,27 @@ class RequestIterator(ABC):
         for _ in self:
             pass
 
+    def skip(self, count: int) -> int:
+        """Pass over requests as if they had been made.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the epoch may leave fewer.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        """
+        for number in range(count):
+            try:
+                next(self)
+            except StopIteration:
+                return number
+        return count
+
     def rows(self, count: int) -> NDArray[numpy.int64] | None:
         """Make the next request, or several for single examples, as a vector of indices.
 

@@ -282,6 +282,14 @@ class PermutedBatches(RequestIterator):
         self.position = position + size
         return found
 
+    def skip(self, count: int) -> int:
+        """Pass over batches, at once."""
+        before, size = self.position, self._batch_size
+        there = self._order.count - before
+        passed = max(0, min(count, -(-there // size) if self._partial else there // size))
+        self.position = min(self._order.count, before + passed * size)
+        return passed
+
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
         self.position = check_place(mark, self._order.count, "of a permutation")
@@ -330,6 +338,12 @@ class PermutedExamples(RequestIterator):
         self.position += size
         self._ahead = self._ahead[:-size]
         return found
+
+    def skip(self, count: int) -> int:
+        """Pass over single examples, at once."""
+        passed = max(0, min(count, self._order.count - self.position))
+        self.seek(self.position + passed)
+        return passed
 
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""

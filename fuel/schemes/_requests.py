@@ -75,6 +75,12 @@ class SequenceExamples(RequestIterator):
             self.position = start + len(found)
         return found
 
+    def skip(self, count: int) -> int:
+        """Pass over single examples, at once."""
+        passed = max(0, min(count, len(self._indices) - self.position))
+        self.position += passed
+        return passed
+
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
         self.position = check_place(mark, len(self._indices), "of single examples")
@@ -127,6 +133,12 @@ class SequenceBatches(RequestIterator):
             if self._sort:
                 found = numpy.sort(found)
         return found
+
+    def skip(self, count: int) -> int:
+        """Pass over batches, at once."""
+        before, end = self.position, len(self._indices)
+        self.position = max(before, min(end, before + count * self._batch_size))
+        return -(-(self.position - before) // self._batch_size)
 
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""

@@ -247,6 +247,19 @@ class ConstantRequests(RequestIterator):
         """Return the number of examples asked for; before it that of requests, if it matters."""
         return self.position if self._times is None else [self._requests, self.position]
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the requests end by themselves."""
+        return self._times is not None or self._num_examples is not None
+
+    def skip(self, count: int) -> int:
+        """Pass over numbers of examples, at once where they have no end."""
+        if not self.bounded:
+            self._requests += max(0, count)
+            self.position += max(0, count) * self._batch_size
+            return max(0, count)
+        return super().skip(count)
+
     def seek(self, mark: JSON) -> None:
         """Go to a place, at once."""
         if self._times is None:

@@ -13,6 +13,7 @@ from fuel.kernels.ragged import uniform
 from fuel.plan import Context, Cursor
 from fuel.schemes import BatchScheme
 from fuel.schemes._base import is_custom
+from fuel.schemes._sequential import ConstantRequests as OneSize
 from fuel.transformers._base import Transformer, _count
 from fuel.transformers._checks import labels_below, need_batches, need_examples
 from fuel.transformers._holding import Below, RequestCursor, check_request, told
@@ -168,15 +169,34 @@ class _BatchCursor(RequestCursor):
         if not examples:
             raise StopIteration
         if len(examples) < count and self.step.strictness == 2:
-            raise ValueError(
-                f"{type(self.step).__name__} was asked for {count} examples, but only "
-                f"{len(examples)} are left and `strictness` is 2; ask for a number that divides "
-                "the examples, or use strictness 0 (a short last batch) or 1 (drop it)"
-            )
+            self._refuse_short(count, len(examples))
         context, sources = Context.gather(contexts), list(zip(*examples, strict=False))
         batch = tuple([stack(source) for source in sources])
         self.context, self.examples, self.contexts = context, [], []
         return batch
+
+    def skip(self, count: int) -> int:
+        """Pass over batches, at once where all are of one size."""
+        size = getattr(self.step.iteration_scheme, "batch_size", 0)
+        if self.examples or self.unanswered is not None or type(self.requests) is not OneSize:
+            return super().skip(count)
+        if self.requests.bounded:
+            return super().skip(count)
+        there = self.child.skip(count * size)
+        left = there % size
+        if left and self.step.strictness == 2:
+            self._refuse_short(size, left)
+        passed = there // size + (1 if left and self.step.strictness == 0 else 0)
+        self.requests.skip(passed)
+        self.own = self.requests.tell()
+        return passed
+
+    def _refuse_short(self, count: int, left: int) -> None:
+        raise ValueError(
+            f"{type(self.step).__name__} was asked for {count} examples, but only {left} are left "
+            "and `strictness` is 2; ask for a number that divides the examples, or use strictness "
+            "0 (a short last batch) or 1 (drop it)"
+        )
 
     def _at_once(self, count: int) -> Any:
         """Return a batch fetched as one, None where examples can only be had one by one."""
