@@ -16,6 +16,7 @@ from fuel.exceptions import RequestError
 from fuel.kernels.gather import gather
 from fuel.kernels.objects import take as take_objects
 from fuel.utils._owning import own, own_array
+from fuel.utils._shared_list import SharedList
 
 __all__ = ["Rows", "Window", "merge", "normalise", "take", "take_lent", "take_vector"]
 
@@ -249,6 +250,8 @@ def take_vector(container: Any, rows: numpy.ndarray[Any, Any], borrow: bool = Fa
             return items
         items = list(map(own, items))
         return items if type(container) is list else numpy.fromiter(items, object, len(items))
+    if type(container) is SharedList:
+        return container.take(rows)
     if len(rows) and int(rows.view(numpy.uint64).max()) >= len(container):
         raise RequestError(f"the rows go from 0 to {len(container) - 1}, got {rows!r:.80}")
     return take(container, rows)
@@ -296,6 +299,8 @@ def take(container: Any, rows: Rows) -> Any:
         except TypeError:
             # It only knows single indices.
             rows = numpy.arange(rows.start, rows.stop, rows.step)
+    if type(container) is SharedList:
+        return container.take(rows)
     return [own(container[index]) for index in rows.tolist()]
 
 
