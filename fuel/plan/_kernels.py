@@ -28,6 +28,7 @@ from fuel.plan._operations import (
     Operation,
     ToLayout,
 )
+from fuel.utils._shared_list import SharedList
 
 __all__ = ["Kernel"]
 
@@ -61,7 +62,7 @@ class Kernel:
         self.examples = examples
         known = type(table) in (numpy.ndarray, numpy.memmap) and table.dtype.kind in "biufc"
         #: Whether rows may be files.
-        self.files = type(table) is list or (
+        self.files = type(table) in (list, SharedList) or (
             type(table) is numpy.ndarray and table.dtype == object and table.ndim == 1
         )
         #: Type and shape of a row of the table; None where only whole rows can be taken.

@@ -14,6 +14,7 @@ from fuel.plan._cursor import Cursor
 from fuel.plan._foreign import NeedsReplay
 from fuel.typing import JSON
 from fuel.utils._overrides import is_ours, overridden
+from fuel.utils._shared_list import SharedList
 
 if TYPE_CHECKING:
     from fuel.plan._run import Start
@@ -310,7 +311,7 @@ class SourceCursor(Cursor):
 
 def _stackable(table: Any) -> bool:
     """Tell whether rows of a table, taken at once, are what single rows make when stacked."""
-    if type(table) is list:
+    if type(table) is list or type(table) is SharedList:
         return True
     if type(table) not in (numpy.ndarray, numpy.memmap):
         return False

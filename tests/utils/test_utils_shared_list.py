@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import random
 
@@ -9,9 +10,14 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from fuel.datasets import IndexableDataset
 from fuel.exceptions import RequestError
+from fuel.schemes import ConstantScheme, SequentialExampleScheme
+from fuel.streams import DataStream
+from fuel.transformers import Batch
+from fuel.transformers.image import ImagesFromBytes
 from fuel.utils._shared_list import SharedList
 
 # Also halves of surrogate pairs, which no file has and a list may have.
@@ -128,3 +134,21 @@ def test_vectors_that_name_what_is_not_there_are_refused():
     for wrong in (-1, 2):
         with pytest.raises(RequestError, match=f"number {wrong}"):
             shared.take(numpy.array([0, wrong]))
+
+
+def test_a_stream_reads_and_decodes_from_it_as_from_the_list():
+    sources = numpy.random.default_rng(0).integers(0, 256, (12, 9, 7, 3), dtype="uint8")
+    pictures = []
+    for pixels in sources:
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "PNG")
+        pictures.append(file.getvalue())
+    batches = []
+    for table in (pictures, SharedList.of(pictures)):
+        dataset = IndexableDataset({"image": table, "name": table})
+        stream = DataStream(dataset, iteration_scheme=SequentialExampleScheme(12))
+        stream = ImagesFromBytes(stream, which_sources=("image",), color_mode="RGB")
+        batches.append(list(Batch(stream, ConstantScheme(5)).get_epoch_iterator()))
+    for (image, name), (other_image, other_name) in zip(*batches, strict=True):
+        assert image.tobytes() == other_image.tobytes()
+        assert name.tobytes() == other_name.tobytes()
