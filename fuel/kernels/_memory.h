@@ -7,6 +7,10 @@
  * the caller sees. A block that is free is on two lists: that of its size class, newest first,
  * because what was used last is still in the processor's caches; and that of all free blocks,
  * from which the oldest go back to malloc when more is kept than the limit allows.
+ *
+ * In a worker, blocks lie in a region that it shares with its consumer, for as long as there is
+ * room: what is calculated there is there for the consumer, without a copy. Such a block has no
+ * `raw`; it is on no list but that of its size class, and never leaves the region.
  */
 #ifndef FUEL_MEMORY_H
 #define FUEL_MEMORY_H
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/mman.h>
 #endif
 
@@ -46,6 +51,18 @@ static struct {
     fuel_block *newest, *oldest;
     size_t limit, kept, kept_blocks, used, used_blocks, recycled, fresh;
 } fuel_pool;
+
+/* Smaller arrays are not worth a place of their own in the region. */
+#define FUEL_REGION_LEAST 1024
+/* How much of the region is reserved at a time: large beside a call to the system. */
+#define FUEL_REGION_STEP ((size_t)4 << 20)
+
+static struct {
+    char *base;
+    size_t capacity, reserved, bump, refused;
+    int file;                              /* -1 where nothing can be reserved in advance */
+    fuel_block *top[FUEL_CLASSES];
+} fuel_region;
 
 #ifdef Py_GIL_DISABLED
 static PyMutex fuel_mutex;
@@ -93,6 +110,51 @@ static inline void fuel_shrink(size_t limit)
     }
 }
 
+/* Make sure that the region's first `end` bytes are backed by memory. Locked. */
+static inline int fuel_reserve(size_t end)
+{
+    size_t wanted;
+    if (end > fuel_region.capacity) return 0;
+    if (end <= fuel_region.reserved) return 1;
+    wanted = (end + FUEL_REGION_STEP - 1) / FUEL_REGION_STEP * FUEL_REGION_STEP;
+    if (wanted > fuel_region.capacity) wanted = fuel_region.capacity;
+#if defined(__linux__)
+    /* Without it, lack of memory would be a signal at the first write. */
+    if (fuel_region.file >= 0
+        && posix_fallocate(fuel_region.file, (off_t)fuel_region.reserved,
+                           (off_t)(wanted - fuel_region.reserved)) != 0)
+        return 0;
+#endif
+    fuel_region.reserved = wanted;
+    return 1;
+}
+
+/* Return a block of the region, or NULL where it has no room. Locked. */
+static inline fuel_block *fuel_region_take(int size_class, size_t capacity)
+{
+    fuel_block *block;
+    int other, most = size_class + 2 * FUEL_STEPS;
+    const size_t need = (capacity + FUEL_HEADER + FUEL_ALIGNMENT - 1)
+                        & ~(size_t)(FUEL_ALIGNMENT - 1);
+    block = fuel_region.top[size_class];
+    if (!block && fuel_reserve(fuel_region.bump + need)) {
+        block = (fuel_block *)(fuel_region.base + fuel_region.bump);
+        fuel_region.bump += need;
+        block->raw = NULL;
+        block->capacity = capacity;
+        block->size_class = size_class;
+        return block;
+    }
+    if (most > FUEL_CLASSES) most = FUEL_CLASSES;
+    for (other = size_class; !block && other < most; other++) block = fuel_region.top[other];
+    if (!block) {
+        fuel_region.refused++;
+        return NULL;
+    }
+    fuel_region.top[block->size_class] = block->below;
+    return block;
+}
+
 /* Return a block of at least `size` bytes, or NULL where there is no memory. */
 static inline fuel_block *fuel_take(size_t size)
 {
@@ -102,6 +164,16 @@ static inline fuel_block *fuel_take(size_t size)
     const int size_class = fuel_class(size, &capacity);
     if (size_class < 0) return NULL;
     FUEL_LOCK();
+    if (fuel_region.base && size >= FUEL_REGION_LEAST) {
+        block = fuel_region_take(size_class, capacity);
+        if (block) {
+            fuel_pool.used += block->capacity;
+            fuel_pool.used_blocks++;
+            FUEL_UNLOCK();
+            PyTraceMalloc_Track(FUEL_TRACE_DOMAIN, (uintptr_t)fuel_data(block), block->capacity);
+            return block;
+        }
+    }
     block = fuel_pool.top[size_class];
     if (block) {
         fuel_unlink(block);
@@ -148,6 +220,12 @@ static inline void fuel_give(fuel_block *block)
     FUEL_LOCK();
     fuel_pool.used -= block->capacity;
     fuel_pool.used_blocks--;
+    if (!block->raw) {
+        block->below = fuel_region.top[block->size_class];
+        fuel_region.top[block->size_class] = block;
+        FUEL_UNLOCK();
+        return;
+    }
     if (block->capacity > fuel_pool.limit) {
         FUEL_UNLOCK();
         free(block->raw);
@@ -165,6 +243,13 @@ static inline void fuel_give(fuel_block *block)
     fuel_pool.kept += block->capacity;
     fuel_pool.kept_blocks++;
     FUEL_UNLOCK();
+}
+
+/* Forget a region: no block of it is given out any more. Locked. */
+static inline void fuel_leave_region(void)
+{
+    memset(&fuel_region, 0, sizeof fuel_region);
+    fuel_region.file = -1;
 }
 
 /* In the child. Where a thread that is gone may have been halfway through a change, the idle

@@ -13,13 +13,21 @@ cdef extern from "Python.h":
 cdef extern from "_memory.h":
     ctypedef struct fuel_block:
         size_t capacity
+        void* raw
     fuel_block* fuel_take(size_t size)
     void fuel_give(fuel_block* block)
     void* fuel_data(fuel_block* block)
     void fuel_shrink(size_t limit)
     void fuel_after_fork()
+    void fuel_leave_region()
     void FUEL_LOCK()
     void FUEL_UNLOCK()
+    char* REGION_BASE "fuel_region.base"
+    size_t REGION_CAPACITY "fuel_region.capacity"
+    size_t REGION_RESERVED "fuel_region.reserved"
+    size_t REGION_BUMP "fuel_region.bump"
+    size_t REGION_REFUSED "fuel_region.refused"
+    int REGION_FILE "fuel_region.file"
     size_t POOL_LIMIT "fuel_pool.limit"
     size_t POOL_KEPT "fuel_pool.kept"
     size_t POOL_KEPT_BLOCKS "fuel_pool.kept_blocks"
@@ -27,6 +35,22 @@ cdef extern from "_memory.h":
     size_t POOL_USED_BLOCKS "fuel_pool.used_blocks"
     size_t POOL_RECYCLED "fuel_pool.recycled"
     size_t POOL_FRESH "fuel_pool.fresh"
+
+from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyObject
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* obj)
+    PyObject* PyList_GET_ITEM(object list, Py_ssize_t index)
+
+cdef extern from *:
+    """
+    static inline PyObject *fuel_array_base(PyObject *array)
+    {
+        return PyArray_BASE((PyArrayObject *)array);
+    }
+    """
+    PyObject* array_base "fuel_array_base"(PyObject* array)
 
 cdef extern from *:
     """
@@ -137,6 +161,51 @@ def statistics():
     cdef size_t recycled = POOL_RECYCLED, fresh = POOL_FRESH
     FUEL_UNLOCK()
     return limit, kept, kept_blocks, used, used_blocks, recycled, fresh
+
+
+def use_region(unsigned char[::1] region not None, int file):
+    """Take memory from a region from now on; the caller keeps it mapped for ever."""
+    global REGION_BASE, REGION_CAPACITY, REGION_RESERVED, REGION_BUMP, REGION_FILE
+    # For ever: blocks of it may be given back when everything else is gone.
+    Py_INCREF(region)
+    FUEL_LOCK()
+    fuel_leave_region()
+    REGION_FILE = file
+    REGION_CAPACITY = <size_t>region.shape[0]
+    REGION_BASE = <char*>&region[0]
+    FUEL_UNLOCK()
+
+
+def region_statistics():
+    """Return the bytes of the region, those reserved and those given out, and the refusals."""
+    return REGION_CAPACITY, REGION_RESERVED, REGION_BUMP, REGION_REFUSED
+
+
+def places(list arrays not None):
+    """Return where in the region each array lies that nobody else refers to; -1 for others."""
+    cdef list found = []
+    cdef Py_ssize_t number, offset
+    cdef PyObject* item
+    cdef PyObject* base
+    for number in range(PyList_GET_SIZE(arrays)):
+        item = PyList_GET_ITEM(arrays, number)
+        offset = -1
+        if cnp.PyArray_CheckExact(<object>item) and Py_REFCNT(item) == 1:
+            base = array_base(item)
+            # A view of an array that is held by nobody else.
+            if base != NULL and cnp.PyArray_CheckExact(<object>base) and Py_REFCNT(base) == 1:
+                base = array_base(base)
+            if base != NULL and type(<object>base) is Block and Py_REFCNT(base) == 1:
+                offset = place_of(<Block><object>base, <cnp.ndarray><object>item)
+        found.append(offset)
+    return found
+
+
+cdef Py_ssize_t place_of(Block block, cnp.ndarray array):
+    cdef char* first = <char*>cnp.PyArray_DATA(array)
+    if block.block == NULL or block.block.raw != NULL or not cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return -1
+    return first - REGION_BASE
 
 
 def after_fork():

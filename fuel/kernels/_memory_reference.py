@@ -1,4 +1,4 @@
-"""Aligned memory for arrays in plain NumPy: nothing is recycled.
+"""Aligned memory for arrays in plain NumPy: nothing is recycled, but in a region.
 
 `fuel.kernels.memory` describes what is asked for and checks the arguments; `_memory.pyx` is the
 compiled form with the same functions.
@@ -7,16 +7,71 @@ compiled form with the same functions.
 from __future__ import annotations
 
 import math
+import os
 import sys
+import weakref
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-__all__ = ["after_fork", "empty", "set_limit", "statistics", "trim"]
+__all__ = [
+    "after_fork",
+    "empty",
+    "places",
+    "region_statistics",
+    "set_limit",
+    "statistics",
+    "trim",
+    "use_region",
+]
 
 _ALIGNMENT = 64
+_REGION_LEAST = 1024
+_REGION_STEP = 4 << 20
 _limit = 0
+
+
+class _Region:
+    """Blocks of a region: powers of two, given out again when their array is gone."""
+
+    def __init__(self, region: Any, file: int) -> None:
+        self.memory, self.file = memoryview(region).cast("B"), file
+        self.base = numpy.frombuffer(self.memory, dtype=numpy.uint8).ctypes.data
+        self.reserved = self.bump = self.refused = 0
+        self.free: dict[int, list[int]] = {}
+
+    def take(self, size: int) -> NDArray[Any] | None:
+        """Return a block of at least so many bytes, or None."""
+        capacity = max(_ALIGNMENT, 1 << (size - 1).bit_length())
+        free = self.free.setdefault(capacity, [])
+        if free:
+            offset = free.pop()
+        elif self.reserve(self.bump + capacity):
+            offset, self.bump = self.bump, self.bump + capacity
+        else:
+            self.refused += 1
+            return None
+        block = numpy.frombuffer(self.memory, dtype=numpy.uint8, count=size, offset=offset)
+        weakref.finalize(block, free.append, offset).atexit = False
+        return block
+
+    def reserve(self, end: int) -> bool:
+        """Make sure that so many bytes are backed by memory."""
+        if end > len(self.memory):
+            return False
+        if end > self.reserved:
+            wanted = min(len(self.memory), -(-end // _REGION_STEP) * _REGION_STEP)
+            if self.file >= 0 and hasattr(os, "posix_fallocate"):
+                try:
+                    os.posix_fallocate(self.file, self.reserved, wanted - self.reserved)
+                except OSError:
+                    return False
+            self.reserved = wanted
+        return True
+
+
+_region: _Region | None = None
 
 
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
@@ -46,6 +101,10 @@ def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
             f"an array of shape {shape} with {dtype.itemsize} bytes an element is larger than "
             "memory can be addressed; ask for less at once"
         )
+    if _region is not None and size >= _REGION_LEAST:
+        block = _region.take(size)
+        if block is not None:
+            return numpy.ndarray(shape, dtype, buffer=block)
     raw = numpy.empty(size + _ALIGNMENT - 1, dtype=numpy.uint8)
     return numpy.ndarray(shape, dtype, buffer=raw, offset=-raw.ctypes.data % _ALIGNMENT)
 
@@ -85,6 +144,67 @@ def statistics() -> tuple[int, ...]:
 
     """
     return (_limit, 0, 0, 0, 0, 0, 0)
+
+
+def use_region(region: Any, file: int) -> None:
+    """Take memory from a region from now on.
+
+    Parameters
+    ----------
+    region : buffer
+        Writable bytes.
+    file : int
+        The file descriptor behind it, or -1.
+
+    """
+    global _region
+    _region = _Region(region, file)
+
+
+def region_statistics() -> tuple[int, ...]:
+    """Return the counters of the region.
+
+    Returns
+    -------
+    tuple of int
+        Bytes of the region, reserved, given out; refusals.
+
+    """
+    if _region is None:
+        return (0, 0, 0, 0)
+    return (len(_region.memory), _region.reserved, _region.bump, _region.refused)
+
+
+def places(arrays: list[Any]) -> list[int]:
+    """Return where in the region each array lies that nobody else refers to.
+
+    Parameters
+    ----------
+    arrays : list
+        Anything.
+
+    Returns
+    -------
+    list of int
+        Offsets; -1 for what is elsewhere, or shared.
+
+    """
+    return [_place(arrays, number) for number in range(len(arrays))]
+
+
+def _place(arrays: list[Any], number: int) -> int:
+    # The list, and the call that counts, refer to what nobody else does.
+    if (
+        _region is None
+        or type(arrays[number]) is not numpy.ndarray
+        or type(arrays[number].base) is not numpy.ndarray
+        or sys.getrefcount(arrays[number]) != 2
+        or sys.getrefcount(arrays[number].base) != 2
+        or not arrays[number].flags.c_contiguous
+    ):
+        return -1
+    offset = int(arrays[number].ctypes.data) - _region.base
+    return offset if 0 <= offset < len(_region.memory) else -1
 
 
 def after_fork() -> None:

@@ -13,6 +13,9 @@ given for as long as he keeps it.
 What is kept is bounded. When more than the limit lies idle, what has been idle for longest goes
 back to the operating system. The environment variable ``FUEL_BUFFER_BYTES``, read when this module
 is imported, is the limit in bytes; unset, it is 256 MiB; with 0 nothing is kept.
+
+A worker process takes its memory from a region that it shares with its consumer (`use_region`), so
+that a batch that was calculated there has arrived.
 """
 
 from __future__ import annotations
@@ -28,7 +31,16 @@ from numpy.typing import DTypeLike, NDArray
 from fuel.exceptions import ConfigurationError
 from fuel.kernels._select import select
 
-__all__ = ["ALIGNMENT", "empty", "set_limit", "statistics", "trim"]
+__all__ = [
+    "ALIGNMENT",
+    "empty",
+    "places",
+    "region_statistics",
+    "set_limit",
+    "statistics",
+    "trim",
+    "use_region",
+]
 
 #: Every array begins at a multiple of so many bytes: a line of the cache, a register of AVX-512,
 #: and what DLPack's consumers ask for to take an array without copying it.
@@ -161,6 +173,59 @@ def trim() -> int:
 
     """
     return int(_kernel.trim())
+
+
+def use_region(region: Any, file: int = -1) -> None:
+    """Take memory from a region of shared memory from now on, while it has room.
+
+    Parameters
+    ----------
+    region : buffer
+        Writable bytes that begin at a page, which stay mapped for as long as the process lives.
+    file : int, optional
+        The file descriptor behind it, with which memory is reserved before it is given out (a
+        step of 4 MiB at a time); -1 where that cannot be done.
+
+    Notes
+    -----
+    Arrays of less than 1 KiB, and those for which there is no room, come from elsewhere as before.
+    Memory never goes back from the region to the system.
+
+    """
+    _kernel.use_region(region, file)
+
+
+def region_statistics() -> dict[str, int]:
+    """Say how much of the region is used.
+
+    Returns
+    -------
+    dict
+        ``capacity_bytes``, ``reserved_bytes``, ``given_bytes`` (the most that were ever given out)
+        and ``refused`` (for how many arrays there was no room).
+
+    """
+    names = ("capacity_bytes", "reserved_bytes", "given_bytes", "refused")
+    return dict(zip(names, _kernel.region_statistics(), strict=True))
+
+
+def places(arrays: list[Any]) -> list[int]:
+    """Say where arrays lie in the region.
+
+    Parameters
+    ----------
+    arrays : list
+        Anything. The list must be all that refers to them.
+
+    Returns
+    -------
+    list of int
+        For each array in C order the offset of its first byte, if it lies in the region and nobody
+        else refers to it or to its memory; -1 for everything else.
+
+    """
+    found: list[int] = _kernel.places(arrays)
+    return found
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
