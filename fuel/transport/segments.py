@@ -149,8 +149,8 @@ class Segment:
         Parameters
         ----------
         handle : int or str
-            A file descriptor of this process that stands for it, which the new object owns; on
-            Windows what `handle` returned.
+            A file descriptor of this process that stands for it, which is the new object's to
+            close, and is closed if there is none; on Windows what `handle` returned.
         size_bytes : int
             Its size.
         writable : bool, default True
@@ -171,10 +171,11 @@ class Segment:
 
         """
         try:
-            if isinstance(handle, int) and os.fstat(handle).st_size < size_bytes:
+            if isinstance(handle, int) and (found := os.fstat(handle).st_size) < size_bytes:
+                os.close(handle)
                 raise TransportError(
-                    f"shared memory for {name_for_messages} has {os.fstat(handle).st_size} bytes, "
-                    f"got a request for {size_bytes}; the two processes do not agree"
+                    f"shared memory for {name_for_messages} has {found} bytes, got a request for "
+                    f"{size_bytes}; the two processes do not agree"
                 )
             return cls(size_bytes, handle, name_for_messages, writable)
         except (OSError, ValueError, OverflowError) as error:

@@ -141,11 +141,18 @@ def test_a_read_only_segment_gives_arrays_that_cannot_be_made_writable():
 def test_a_segment_that_is_smaller_than_was_said_is_refused():
     segment = Segment.create(64)
     number = os.dup(segment.fileno())
-    try:
-        with pytest.raises(TransportError, match="has 64 bytes, got a request for 65"):
-            Segment.attach(number, 65)
-    finally:
-        os.close(number)
+    with pytest.raises(TransportError, match="has 64 bytes, got a request for 65"):
+        Segment.attach(number, 65)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)
+
+
+@linux
+def test_what_cannot_be_mapped_leaves_nothing_open():
+    before = descriptors()
+    with pytest.raises(TransportError, match=f"{2**62} bytes for the impossible"):
+        Segment.create(2**62, "the impossible")
+    assert descriptors() == before
 
 
 @posix
