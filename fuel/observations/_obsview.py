@@ -57,8 +57,8 @@ class ObsView(View):
     >>> import numpy
     >>> from fuel.observations import ObsView
     >>> view = ObsView((numpy.arange(10), list("abcdefghij")), range(4, 10))
-    >>> len(view), view[0], view[[5, 1]]
-    (6, (np.int64(4), 'e'), (array([9, 5]), ['j', 'f']))
+    >>> len(view), view[0] == (4, "e"), view[[5, 1]]
+    (6, True, (array([9, 5]), ['j', 'f']))
     >>> ObsView(view, [1, 1, 0])
     ObsView((int64 array (10,), list of 10), 3 of 10 observations)
 
@@ -127,8 +127,8 @@ def obsview(data: Any, indices: Any = None) -> Any:
     >>> import numpy
     >>> from fuel.observations import getobs, obsview
     >>> x, y = obsview((numpy.arange(10) ** 2, list("abcdefghij")), [7, 2])
-    >>> x[0], y[0]
-    (np.int64(49), 'h')
+    >>> print(x[0], y[0])
+    49 h
     >>> getobs(x)
     array([49,  4])
 
