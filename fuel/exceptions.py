@@ -6,6 +6,7 @@
     ├── RequestError              a request names examples that are not there
     ├── IteratorInvalidatedError  an iterator was displaced by a later one of the same stream
     ├── WorkerError               a process working for us failed or died
+    ├── TooManyFailuresError      more examples failed than was allowed
     ├── TransportError            a message or a frame is malformed
     │   └── ServerUnavailableError  no server within the time allowed
     ├── StateError                a saved position cannot be made or used
@@ -19,7 +20,7 @@
     └── NeedURLPrefix             a file has no public address
 
 They are also of a standard type: RequestError is a ValueError and an IndexError;
-IteratorInvalidatedError and WorkerError are RuntimeErrors; TransportError, StateError and
+IteratorInvalidatedError, WorkerError and TooManyFailuresError are RuntimeErrors; TransportError, StateError and
 AxisLabelsMismatchError are ValueErrors; ServerUnavailableError is a ConnectionError as well;
 StorageError is an OSError.
 
@@ -44,6 +45,7 @@ __all__ = [
     "StateMismatchError",
     "StateVersionError",
     "StorageError",
+    "TooManyFailuresError",
     "TransportError",
     "WorkerError",
 ]
@@ -63,6 +65,10 @@ class IteratorInvalidatedError(FuelError, RuntimeError):
 
 class WorkerError(FuelError, RuntimeError):
     """A process that worked for this one failed or died."""
+
+
+class TooManyFailuresError(FuelError, RuntimeError):
+    """More examples could not be evaluated than the policy for failures allows."""
 
 
 class TransportError(FuelError, ValueError):

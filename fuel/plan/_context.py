@@ -33,6 +33,11 @@ class Draws:
         self._pools: dict[int, GeneratorPool] = {}
         self._keys: dict[int, tuple[int, Any]] = {}
 
+    @property
+    def stream(self) -> Any:
+        """The top of the chain."""
+        return self._stream
+
     def __getstate__(self) -> dict[str, Any]:
         # Pools are keyed by identity and can be made again.
         return {"_stream": self._stream, "_pools": {}, "_keys": {}}

@@ -132,6 +132,18 @@ class Cursor:
                 return number
         return count
 
+    def share(self, rank: int, world_size: int) -> None:
+        """Learn that of so many items one will be asked for, and the others passed over.
+
+        Parameters
+        ----------
+        rank : int
+            Which one, counted from here on.
+        world_size : int
+            Of how many.
+
+        """
+
     def face(self, request: Any) -> Any:
         """Answer a direct call of the step's ``get_data``."""
         return self.produce(request)
@@ -227,6 +239,11 @@ class MapCursor(Cursor):
         if self.requests is None and elementwise(self.step):
             return self.child.skip(count)
         return super().skip(count)
+
+    def share(self, rank: int, world_size: int) -> None:
+        """Learn which items will be asked for."""
+        if self.requests is None and elementwise(self.step):
+            self.child.share(rank, world_size)
 
     def _fuse(self) -> Any:
         from fuel.plan._fusion import fuse

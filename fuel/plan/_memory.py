@@ -94,7 +94,7 @@ class _Watched(NamedTuple):
         return found
 
 
-def _watched(stream: Any) -> list[_Watched]:
+def watched(stream: Any) -> list[_Watched]:
     found: list[_Watched] = []
     names = step_names(stream)
     for step in walk(stream):
@@ -162,7 +162,7 @@ def remembers(stream: Any) -> bool:
         False where every step, function and dataset is known to remember nothing.
 
     """
-    return bool(_watched(stream))
+    return bool(watched(stream))
 
 
 def watch(stream: Any) -> None:
@@ -174,8 +174,8 @@ def watch(stream: Any) -> None:
         The top of a chain, about to start an epoch.
 
     """
-    for watched in _watched(stream):
-        watched.memory()
+    for one in watched(stream):
+        one.memory()
 
 
 def capture(stream: Any) -> dict[str, JSON]:
@@ -198,14 +198,14 @@ def capture(stream: Any) -> dict[str, JSON]:
 
     """
     found: dict[str, JSON] = {}
-    for watched in _watched(stream):
-        own = _own_methods(watched.obj)
+    for one in watched(stream):
+        own = _own_methods(one.obj)
         if own is not None:
-            found[watched.key] = {"own": own[0]()}
+            found[one.key] = {"own": own[0]()}
             continue
-        changes = watched.memory().changes(watched.obj, generators=True)
+        changes = one.memory().changes(one.obj, generators=True)
         if changes:
-            found[watched.key] = {"changes": changes}
+            found[one.key] = {"changes": changes}
     return found
 
 
@@ -220,11 +220,11 @@ def restore(stream: Any, captured: dict[str, JSON]) -> None:
         What `capture` returned.
 
     """
-    for watched in _watched(stream):
-        saved = captured.get(watched.key, {})
-        own = _own_methods(watched.obj)
+    for one in watched(stream):
+        saved = captured.get(one.key, {})
+        own = _own_methods(one.obj)
         if own is not None:
             if "own" in saved:
                 own[1](saved["own"])
             continue
-        watched.memory().apply(watched.obj, saved.get("changes", {}))
+        one.memory().apply(one.obj, saved.get("changes", {}))

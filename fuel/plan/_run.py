@@ -56,6 +56,21 @@ class Start:
         self._preparing = False
         #: Whether the source starts its first epoch once more.
         self.repeats_first_epoch = False
+        # What takes the place of the passes of some streams, by ``id``.
+        self._carriers: dict[int, Callable[[Cursor], Cursor]] = {}
+
+    def carry(self, stream: Any, carrier: Callable[[Cursor], Cursor]) -> None:
+        """Let something take the place of the pass of a stream below.
+
+        Parameters
+        ----------
+        stream : stream
+            The stream.
+        carrier : callable
+            Called with its pass when that has been started; returns what is read instead.
+
+        """
+        self._carriers[id(stream)] = carrier
 
     def _recorded(self, what: str) -> JSON:
         assert self._replayed is not None
@@ -100,7 +115,9 @@ class Start:
     def _child(self, stream: Any) -> Cursor:
         if not hasattr(stream, "_make_cursor") or overridden(stream, "get_epoch_iterator"):
             return OpaqueCursor(self, stream)
-        return self.open(stream)
+        carrier = self._carriers.pop(id(stream), None)
+        cursor = self.open(stream)
+        return cursor if carrier is None else carrier(cursor)
 
     def _far_below(self, stream: Any) -> list[Any]:
         """Return the steps under a stream, lowest first, where they are too many to nest."""

@@ -61,6 +61,7 @@ from fuel.transformers._base import (
 from fuel.transformers._batching import Batch, Unpack
 from fuel.transformers._caching import Cache
 from fuel.transformers._elementwise import Cast, Flatten, ForceFloatX, ScaleAndShift
+from fuel.transformers._in_parallel import Parallel
 from fuel.transformers._mapping import Filter, Mapping, SortMapping
 from fuel.transformers._merging import Merge
 from fuel.transformers._padding import Padding
@@ -84,6 +85,7 @@ __all__ = [
     "Merge",
     "MultiProcessing",
     "Padding",
+    "Parallel",
     "Rename",
     "ScaleAndShift",
     "SortMapping",

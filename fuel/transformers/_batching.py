@@ -105,6 +105,9 @@ class Batch(Transformer):
     def _check_request(self, request: Any) -> None:
         check_request(type(self).__name__, request)
 
+    #: The items below are examples, so many of which, in order, make one of its own.
+    _groups_examples = True
+
     def _make_cursor(self, start: Start) -> Cursor:
         return _BatchCursor(start, self)
 
@@ -169,11 +172,25 @@ class _BatchCursor(RequestCursor):
         if not examples:
             raise StopIteration
         if len(examples) < count and self.step.strictness == 2:
-            self._refuse_short(count, len(examples))
+            self.refuse_short(count, len(examples))
         context, sources = Context.gather(contexts), list(zip(*examples, strict=False))
         batch = tuple([stack(source) for source in sources])
         self.context, self.examples, self.contexts = context, [], []
         return batch
+
+    def request(self) -> int:
+        """Return how many examples the next batch has."""
+        return check_request(type(self.step).__name__, next(self.requests))
+
+    def forget(self) -> None:
+        """Hold nothing, whatever went wrong before."""
+        self.examples, self.contexts, self.unanswered = [], [], None
+
+    def let_go(self) -> None:
+        """Go back behind the batch delivered last, if examples of the next one are held."""
+        if self.examples:
+            self.below.go(self.first)
+            self.forget()
 
     def skip(self, count: int) -> int:
         """Pass over batches, at once where all are of one size."""
@@ -182,16 +199,17 @@ class _BatchCursor(RequestCursor):
             return super().skip(count)
         if self.requests.bounded:
             return super().skip(count)
-        there = self.child.skip(count * size)
+        there: int = self.child.skip(count * size)
         left = there % size
         if left and self.step.strictness == 2:
-            self._refuse_short(size, left)
-        passed = there // size + (1 if left and self.step.strictness == 0 else 0)
+            self.refuse_short(size, left)
+        passed: int = there // size + (1 if left and self.step.strictness == 0 else 0)
         self.requests.skip(passed)
         self.own = self.requests.tell()
         return passed
 
-    def _refuse_short(self, count: int, left: int) -> None:
+    def refuse_short(self, count: int, left: int) -> None:
+        """Raise the error of a last batch for which too few examples are left."""
         raise ValueError(
             f"{type(self.step).__name__} was asked for {count} examples, but only {left} are left "
             "and `strictness` is 2; ask for a number that divides the examples, or use strictness "

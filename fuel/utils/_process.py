@@ -94,8 +94,11 @@ class ChildProcess:
         args: tuple[Any, ...] = (),
         *,
         name: str = "worker",
+        quiet_start: bool = False,
+        start_method: str | None = None,
     ) -> None:
         self.name = name
+        self._quiet_start = quiet_start
         self._work = (assigned_settings(), _generator_states(), target, args)
         self._by_value: set[str] = set()
         self._outcome: BaseException | None = None
@@ -269,6 +272,12 @@ class ChildProcess:
             self._process.terminate()
         self._work = ()  # type: ignore[assignment]
         self._finalizer()
+
+    def booted(self) -> None:
+        """Note that the child has said that it runs; for who reads its messages himself."""
+        self._ready = True
+        self._work = ()  # type: ignore[assignment]
+        self._release_spare()
 
     def _usable(self) -> None:
         if not self.is_mine:

@@ -1,0 +1,129 @@
+"""The loop that runs inside a worker process.
+
+It is told of the parts of chains (once), of orders (once an epoch), and of units; it answers each
+unit with its outcomes. Not here: how the process is started and ended (`fuel.utils._process`), and
+what the parent does (`fuel.workers._worker`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from fuel.kernels import memory, threads
+from fuel.plan._evaluation import Evaluator
+from fuel.transport.segments import receive_segments
+from fuel.utils._failure import pack_failure
+from fuel.workers._blame import evaluated
+from fuel.workers._results import Leases, encode
+from fuel.workers._sharing import loads_shared
+
+if TYPE_CHECKING:
+    from fuel.utils._channel import Channel
+
+__all__ = ["run_worker"]
+
+
+def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) -> None:
+    """Serve a parent until it closes the channel.
+
+    Parameters
+    ----------
+    channel : Channel
+        The way to the parent.
+    name : str
+        The worker in words, for notes to errors.
+    has_region : bool
+        Whether shared memory comes first.
+    has_dump : bool
+        Whether a file for stacks comes next.
+
+    """
+    threads.set_limit(1)  # the workers are the parallelism
+    origin = f"worker process {os.getpid()} ({name})"
+    connection = channel._connection
+    parts = receive_segments(connection, has_region + has_dump, writable=True)
+    if has_region:
+        region = parts[0]
+        memory.use_region(region.memory, _descriptor(region))
+    if has_dump:
+        _dump_stacks_into(parts[-1])
+    evaluators: dict[Any, Evaluator] = {}
+    leases = Leases()
+    while True:
+        kind, *content = pickle.loads(channel.recv_bytes())
+        if kind == "unit":
+            token, key, unit, released = content
+            leases.release(released)
+            began = time.perf_counter()
+            outcomes = evaluated(evaluators[key], unit, origin)
+            encoded = encode(outcomes, leases)
+            answer = ("done", token, time.perf_counter() - began, encoded, leases.take())
+            del outcomes
+            _send(channel, answer, unit.items)
+        elif kind == "order":
+            key, payload = content
+            evaluators[key].order = pickle.loads(payload)
+        elif kind == "part":
+            key, payload, count = content
+            segments = receive_segments(connection, count)
+            _answer_part(channel, evaluators, key, payload, segments)
+        elif kind == "drop":
+            evaluators.pop(content[0], None)
+        elif kind == "release":
+            leases.release(content[0])
+
+
+def _send(channel: Channel, answer: tuple[Any, ...], count: int) -> None:
+    try:
+        payload = pickle.dumps(answer, protocol=5)
+    except Exception as error:  # an item holds what cannot be sent
+        failure = pack_failure(
+            TypeError(
+                f"an item of the part that workers evaluate cannot be sent to the consumer "
+                f"({type(error).__name__}: {error}); let the steps give arrays, numbers, text or "
+                "other picklable objects, or use kind='thread'"
+            )
+        )
+        answer = (*answer[:3], [failure] * count, answer[4])
+        payload = pickle.dumps(answer, protocol=5)
+    channel.send_bytes(payload)
+
+
+def _answer_part(
+    channel: Channel, evaluators: dict[Any, Evaluator], key: Any, payload: bytes, segments: Any
+) -> None:
+    try:
+        shipment = loads_shared(payload, segments)
+        evaluators[key] = Evaluator(shipment)
+    except ModuleNotFoundError as error:
+        # A module that the parent loaded from a place that is not on the search path.
+        channel.send(("missing", key, error.name, pack_failure(error)))
+    except BaseException as error:
+        channel.send(("refused", key, pack_failure(error)))
+    else:
+        channel.send(("ready", key))
+    finally:
+        for segment in segments:
+            segment.close()
+
+
+def _descriptor(region: Any) -> int:
+    try:
+        number: int = region.fileno()
+    except OSError:  # Windows
+        return -1
+    return number if sys.platform == "linux" else -1
+
+
+def _dump_stacks_into(part: Any) -> None:
+    """Write the stacks of all threads into shared memory when the parent asks for them."""
+    import faulthandler
+    import signal
+
+    with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+        faulthandler.register(signal.SIGUSR1, file=part.fileno(), all_threads=True)

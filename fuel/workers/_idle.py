@@ -1,0 +1,116 @@
+"""Workers that wait for work: kept warm from epoch to epoch and from loader to loader.
+
+A worker belongs to one pass at a time (it is leased), and comes back here when the pass is over.
+Whoever asks next gets it, if it was started under the same circumstances.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from typing import Any
+
+from fuel.utils._process import assigned_settings
+from fuel.workers._worker import Worker
+
+__all__ = ["close_workers", "lease", "put_back"]
+
+_lock = threading.RLock()
+_idle: list[tuple[Any, Worker]] = []
+_all: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _circumstances() -> Any:
+    """Return what a process was started with, and would not notice if it changed."""
+    try:
+        directory = os.getcwd()
+    except OSError:  # it was removed
+        directory = None
+    return os.getpid(), assigned_settings(), list(sys.path), directory, dict(os.environ)
+
+
+def lease(count: int, region_bytes: int | None, start_method: str | None) -> list[Worker]:
+    """Take workers that nobody else has; missing ones are started.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    region_bytes : int or None
+        How much shared memory each has; None for the default.
+    start_method : str or None
+        How new ones are started.
+
+    Returns
+    -------
+    list of Worker
+        They go back by `put_back`, or are closed.
+
+    """
+    now = _circumstances()
+    found: list[Worker] = []
+    with _lock:
+        for entry in list(_idle):
+            circumstances, worker = entry
+            if circumstances[0] != now[0]:
+                _idle.remove(entry)  # of the process that this one was forked from
+                continue
+            fits = (worker.region_bytes, worker.start_method) == (region_bytes, start_method)
+            if not fits or circumstances != now:
+                continue
+            _idle.remove(entry)
+            if worker.process.alive:
+                found.append(worker)
+            else:
+                worker.close()
+            if len(found) == count:
+                break
+    try:
+        while len(found) < count:
+            worker = Worker(count, region_bytes, start_method)
+            worker.circumstances = now  # type: ignore[attr-defined]
+            found.append(worker)
+            with _lock:
+                _all.add(worker)
+    except BaseException:
+        for worker in found:
+            put_back(worker)
+        raise
+    return found
+
+
+def put_back(worker: Worker) -> None:
+    """Take a worker back."""
+    circumstances = worker.circumstances  # type: ignore[attr-defined]
+    if worker.process.closed:
+        return
+    if circumstances != _circumstances() or not worker.process.alive:
+        worker.close()
+        return
+    with _lock:
+        _idle.append((circumstances, worker))
+
+
+def close_workers() -> None:
+    """End all worker processes, those at work as well.
+
+    A pass whose workers were ended gets new ones when its next item is asked for. Workers end by
+    themselves with the program; this is for whoever wants their memory back earlier.
+
+    Notes
+    -----
+    May be called from any thread, and twice.
+
+    """
+    with _lock:
+        idle = [worker for _, worker in _idle]
+        _idle.clear()
+        workers = {id(worker): worker for worker in [*idle, *list(_all)]}
+    for worker in workers.values():
+        if worker.process.is_mine and not worker.process.closed:
+            worker.channel.close()
+    for worker in workers.values():
+        if worker.process.is_mine:
+            worker.close()
