@@ -12,6 +12,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import statistics
 import sys
 import time
 import traceback
@@ -75,7 +76,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _set_up(options: argparse.Namespace) -> tuple[Callable[[], tuple[int, int]], int]:
+def _set_up(options: argparse.Namespace) -> tuple[Callable[[], tuple[Any, ...]], int]:
     workload = load(options.workload)
     contender = workload.find(options.case, options.contender)
     for name in contender.needs:
@@ -95,12 +96,14 @@ def _installed(name: str) -> bool:
         return False
 
 
-def _one_pass(run: Callable[[], tuple[int, int]], at_least: float) -> dict[str, float]:
+def _one_pass(run: Callable[[], tuple[Any, ...]], at_least: float) -> dict[str, Any]:
     """Run epochs for some time, and return what one of them took."""
     gc.collect()
     processor, begin, epochs = usage.processor_seconds(), time.perf_counter(), 0
+    own: list[dict[str, float]] = []
     while True:
-        examples, size = run()
+        examples, size, *more = run()
+        own += more
         epochs += 1
         seconds = time.perf_counter() - begin
         if seconds >= at_least:
@@ -108,8 +111,10 @@ def _one_pass(run: Callable[[], tuple[int, int]], at_least: float) -> dict[str, 
     processor = usage.processor_seconds() - processor
     if not examples:
         raise RuntimeError("the contender delivered nothing")
+    extra = {name: statistics.median(one[name] for one in own) for name in (own[0] if own else ())}
     return {
-        "seconds": seconds / epochs,
+        "seconds": extra.pop("seconds", seconds / epochs),
+        "extra": extra,
         "processor_seconds": processor / epochs,
         "examples": examples,
         "bytes": size,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.registry import BEST_PEER
-from harness.report import COLUMNS, rows_of
+from harness.report import columns, rows_of
 
 __all__ = ["PAGE", "insert", "section"]
 
@@ -19,15 +19,16 @@ def section(result: dict[str, Any]) -> str:
     where = result["machine"]
     lines = [
         f"Measured {where['date']} on {where['processors']} cores ({where['processor']}, "
-        f"{where['system']}), medians of {result['rounds']} rounds; the unit is "
-        f"{result['unit']} a second.",
+        f"{where['system']}), medians of {result['rounds']} rounds"
+        + ("." if result.get("timed") else f"; the unit is {result['unit']} a second."),
     ]
+    shown = columns(result)
     for case, rows in rows_of(result):
         lines += ["", f"*{case}*"] if case else []
-        lines += ["", "| " + " | ".join(head for head, _ in COLUMNS) + " |"]
-        lines.append("|" + " --- |" * 2 + " ---: |" * (len(COLUMNS) - 2))
+        lines += ["", "| " + " | ".join(head for head, _ in shown) + " |"]
+        lines.append("|" + " --- |" * 2 + " ---: |" * (len(shown) - 2))
         for row in rows:
-            cells = [show(row) for _, show in COLUMNS]
+            cells = [show(row) for _, show in shown]
             if row["kind"] == "fuel":
                 cells[1] = f"**{cells[1]}**"
             lines.append("| " + " | ".join(cells) + " |")
@@ -40,6 +41,15 @@ def section(result: dict[str, Any]) -> str:
             lines.append(
                 f"| {case}{goal['contender']} to {goal['against']}{which} | {goal['wanted']:g} | "
                 f"{goal['found']:.2f} |"
+            )
+    bounds = result.get("bounds", [])
+    if bounds:
+        lines += ["", "| number | at most | found |", "| --- | ---: | ---: |"]
+        for bound in bounds:
+            case = f"{bound['case']}: " if bound["case"] else ""
+            lines.append(
+                f"| {case}{bound['contender']}, {bound['quantity']} | {bound['most']:g} | "
+                f"{bound['found']:.3g} |"
             )
     for one in result["skipped"]:
         lines += ["", f"Left out: {one['contender']} ({one['reason']})."]

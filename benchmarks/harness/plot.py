@@ -31,7 +31,10 @@ def picture(result: dict[str, Any]) -> str:
                 f'fill="{_COLOURS[row["kind"]]}"/>'
             )
             parts.append(_text(_LABELS - 8, y + 13, row["contender"], anchor="end"))
-            parts.append(_text(_LABELS + width + 6, y + 13, f"{row['per_second']:,.0f}/s"))
+            number = f"{row['per_second']:,.0f}/s"
+            if result.get("timed"):
+                number = f"{row['seconds'] * 1e3:.3g} ms"
+            parts.append(_text(_LABELS + width + 6, y + 13, number))
             y += _LINE
     y += 10
     x = 10

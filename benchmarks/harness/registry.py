@@ -14,6 +14,7 @@ __all__ = [
     "KINDS",
     "SEED",
     "WORKLOADS",
+    "Bound",
     "Contender",
     "Goal",
     "Work",
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 #: The workloads, by the names of their modules.
-WORKLOADS = ("w1", "w2", "w3", "w4", "w6")
+WORKLOADS = ("w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8")
 
 #: Every number that a workload draws comes from here.
 SEED = 20261129
@@ -50,7 +51,8 @@ class Contender:
     """One way of doing the work.
 
     `build` gets the work and returns a function; a call of that function is one pass, and returns
-    how many examples and how many bytes it delivered.
+    how many examples and how many bytes it delivered. A third value may be a dict of numbers: its
+    ``"seconds"`` take the place of what the harness measures, the others are columns of the table.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Contender:
     lane: str
     needs: tuple[str, ...]
     environment: dict[str, str]
-    build: Callable[[Work], Callable[[], tuple[int, int]]]
+    build: Callable[[Work], Callable[[], tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,16 @@ class Goal:
     contender: str
     against: str
     ratio: float
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a number of a contender must not exceed: ``"ms"``, or a column of its own."""
+
+    contender: str
+    quantity: str
+    most: float
     case: str = ""
 
 
@@ -88,16 +100,22 @@ class Workload:
         What is counted.
     one_field : bool, optional
         Whether all cases are ways to the same result, so that the best peer of one is that of all.
+    timed : bool, optional
+        Whether the time of a pass is what matters, and not how much is done in a second.
 
     """
 
-    def __init__(self, name: str, title: str, unit: str, *, one_field: bool = False) -> None:
+    def __init__(
+        self, name: str, title: str, unit: str, *, one_field: bool = False, timed: bool = False
+    ) -> None:
         self.name = name
         self.title = title
         self.unit = unit
         self.one_field = one_field
+        self.timed = timed
         self.contenders: list[Contender] = []
         self.goals: list[Goal] = []
+        self.bounds: list[Bound] = []
         self.prepare: Callable[[Work], Any] = lambda work: None
 
     def contender(

@@ -142,6 +142,37 @@ def test_tables_pictures_and_pages_show_everything(bench, result):
         bench.pages.insert("nothing", result)
 
 
+def test_times_and_numbers_of_contenders_are_shown_beside_their_bounds(bench):
+    registry = bench.registry
+    workload = registry.Workload("W8", "resuming", "resumes", timed=True)
+    outcomes = []
+    for name, kind, seconds, size in (("ours", "fuel", 0.002, 500), ("theirs", "peer", 0.3, 7e6)):
+        workload.contender(name, kind)(lambda work: None)
+        outcome = bench.conductor.Outcome(workload.contenders[-1], versions={"numpy": "2.0"})
+        shared = {"seconds": seconds, "processor_seconds": 0.0, "examples": 1, "bytes": 0}
+        outcome.passes = [{**shared, "extra": {"state bytes": size}}] * 3
+        outcomes.append(outcome)
+    bound = registry.Bound
+    workload.bounds = [bound("ours", "ms", 10.0), bound("ours", "state bytes", 100.0)]
+    result = bench.report.summary(workload, outcomes, rounds=3, quick=False)
+    assert [(one["found"], one["met"]) for one in result["bounds"]] == [(2.0, True), (500, False)]
+    text = bench.report.table(result)
+    assert "per second" not in text and "reached: ours has 2 ms, wanted at most 10" in text
+    assert "MISSED: ours has 500 state bytes" in text
+    section = bench.pages.section(result)
+    assert "| peer | theirs | 300 |" in section and "| 7,000,000 |" in section
+    assert "| ours, state bytes | 100 | 500 |" in section
+    assert "300 ms" in bench.plot.picture(result)
+
+
+def test_a_contender_may_measure_itself(bench, tmp_path):
+    child = importlib.import_module("harness.child")
+    found = child._one_pass(lambda: (3, 5, {"seconds": 0.25, "state bytes": 7.0}), 0.0)
+    assert found["seconds"] == 0.25 and found["extra"] == {"state bytes": 7.0}
+    assert found["examples"] == 3 and found["bytes"] == 5
+    assert child._one_pass(lambda: (3, 5), 0.0)["extra"] == {}
+
+
 def test_the_page_has_a_place_for_every_workload(bench, result):
     page = bench.pages.PAGE.read_text(encoding="utf-8")
     for name in bench.registry.WORKLOADS:
@@ -161,6 +192,8 @@ def test_workloads_are_complete(bench):
             names = [one for case, one in known if goal.case in ("", case)]
             assert names.count(goal.contender) == 1
             assert goal.against == bench.registry.BEST_PEER or names.count(goal.against) == 1
+        for bound in workload.bounds:
+            assert (bound.case, bound.contender) in known
     with pytest.raises(ValueError, match="no workload 'w0'; there are w1"):
         bench.registry.load("w0")
 
