@@ -137,7 +137,19 @@ def _watch_posix(preparation: dict[str, Any]) -> None:
     while not wait([life], _PARENT_CHECK_S):
         if compare and os.getppid() != parent:
             break
+        if not compare and not _exists(preparation["parent"]):
+            break  # a child of the fork server outlives the program's own pipe
     os._exit(_ORPHANED)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _watch_windows(preparation: dict[str, Any]) -> None:

@@ -75,10 +75,92 @@ def preparation() -> bytes:
     )
 
 
-def launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
-    """Start an interpreter; return it, our end of the pipe, and two things to close later."""
-    import subprocess
+#: What keeps libraries from using all processors in each of several workers. What the user has
+#: set is left alone.
+_ONE_THREAD = (
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def _environment(single_threaded: bool) -> dict[str, str]:
+    limits = dict.fromkeys(_ONE_THREAD, "1") if single_threaded else {}
+    return {**limits, **os.environ}
+
+
+def launch(
+    name: str, method: str | None = "spawn", single_threaded: bool = False
+) -> tuple[Any, Channel, Any, Any]:
+    """Start a process that runs our entry point.
+
+    Parameters
+    ----------
+    name : str
+        What it is for, for messages.
+    method : {'spawn', 'forkserver', 'fork', None}
+        A new interpreter, or a fork: of the fork server (see `fuel.utils._forked`) or of this
+        process. None: of the server, where there can be one.
+    single_threaded : bool
+        Whether libraries for numbers are kept to one thread.
+
+    Returns
+    -------
+    process : subprocess.Popen or the like
+        The process.
+    channel : Channel
+        Our end of the pipe.
+    life, spare : object
+        Two things to close later.
+
+    """
+    from fuel.utils import _forkserver
+
+    if method is None:
+        method = "forkserver" if _forkserver.available() else "spawn"
+    if method == "spawn":
+        return _spawn(name, _environment(single_threaded))
+    if not hasattr(os, "fork") or (method == "forkserver" and not _forkserver.available()):
+        raise WorkerError(
+            f"no process can be started ({name}): this system has no {method!r}; use "
+            "start_method='spawn', or leave it out"
+        )
+    return _fork(name, method, _environment(single_threaded))
+
+
+def _fork(name: str, method: str, environment: dict[str, str]) -> tuple[Any, Channel, Any, Any]:
     from multiprocessing import Pipe
+
+    from fuel.utils import _forkserver
+
+    ours, theirs = Pipe(duplex=True)
+    life_read, life_write = os.pipe()
+    try:
+        process: Any
+        if method == "fork":
+            process = _forkserver.fork_child(
+                environment, theirs.fileno(), life_read, [ours.fileno(), life_write]
+            )
+        else:
+            process = _forkserver.forkserver_child(
+                _interpreter(name), environment, theirs.fileno(), life_read
+            )
+    except BaseException as error:
+        ours.close()
+        os.close(life_write)
+        if isinstance(error, OSError):
+            raise WorkerError(f"no process can be started ({name}): {error}") from error
+        raise
+    finally:
+        theirs.close()
+        os.close(life_read)
+    return process, Channel(ours), _Descriptor(life_write), theirs
+
+
+def _interpreter(name: str) -> list[str]:
     from multiprocessing.spawn import get_executable
 
     executable = get_executable()
@@ -87,11 +169,20 @@ def launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
             f"no process can be started ({name}): Python does not know its own executable; set "
             f"it with multiprocessing.set_executable"
         )
+    return [os.fsdecode(executable), *_interpreter_flags()]
+
+
+def _spawn(name: str, environment: dict[str, str]) -> tuple[Any, Channel, Any, Any]:
+    """Start an interpreter; return it, our end of the pipe, and two things to close later."""
+    import subprocess
+    from multiprocessing import Pipe
+
+    command = _interpreter(name)
     ours, theirs = Pipe(duplex=True)
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL}
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": environment}
     life_read, life_write = os.pipe()
     try:
-        command = [os.fsdecode(executable), *_interpreter_flags(), "-c", _BOOTSTRAP]
+        command += ["-c", _BOOTSTRAP]
         command += [str(theirs.fileno()), str(os.getpid()), str(life_read)]
         if os.name == "nt":
             # A new group does not get Ctrl-C.
@@ -101,7 +192,7 @@ def launch(name: str) -> tuple[subprocess.Popen[bytes], Channel, Any, Any]:
                 # In a virtual environment this is a launcher, which would be the process that we
                 # end while the real one goes on; the variable makes the real one use the
                 # environment (as the standard library's own spawn does).
-                options["env"] = {**os.environ, "__PYVENV_LAUNCHER__": sys.executable}
+                options["env"] = {**environment, "__PYVENV_LAUNCHER__": sys.executable}
                 command[0] = base
         else:
             options["pass_fds"] = (theirs.fileno(), life_read)

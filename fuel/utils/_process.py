@@ -63,6 +63,10 @@ class ChildProcess:
         Further arguments of `target`.
     name : str, default "worker"
         What the child is for; shown in messages.
+    start_method : {'spawn', 'forkserver', 'fork', None}, default 'spawn'
+        How it is started, see `fuel.utils._launch.launch`.
+    single_threaded : bool, default False
+        Whether libraries for numbers are kept to one thread in the child.
 
     Attributes
     ----------
@@ -94,11 +98,10 @@ class ChildProcess:
         args: tuple[Any, ...] = (),
         *,
         name: str = "worker",
-        quiet_start: bool = False,
-        start_method: str | None = None,
+        start_method: str | None = "spawn",
+        single_threaded: bool = False,
     ) -> None:
         self.name = name
-        self._quiet_start = quiet_start
         self._work = (assigned_settings(), _generator_states(), target, args)
         self._by_value: set[str] = set()
         self._outcome: BaseException | None = None
@@ -106,11 +109,10 @@ class ChildProcess:
         self._owner = os.getpid()
         self._ready = False
         with uninterrupted():
-            self._process, self._channel, life, spare = launch(name)
+            self._process, self._channel, life, spare = launch(name, start_method, single_threaded)
             self._finalizer = weakref.finalize(
                 self, stop, self._process, self._channel, (life, spare), self._owner
             )
-        self.pid: int = self._process.pid
         # The child's end must stay open until the child has it (on Windows it copies it).
         self._spare = spare
         try:
@@ -125,6 +127,12 @@ class ChildProcess:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "running" if self.alive else "ended"
         return f"<ChildProcess {self.pid} ({self.name}), {state}>"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the child."""
+        number: int = self._process.pid
+        return number
 
     @property
     def closed(self) -> bool:

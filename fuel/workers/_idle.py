@@ -12,6 +12,7 @@ import threading
 import weakref
 from typing import Any
 
+from fuel.utils._forkserver import close_server
 from fuel.utils._process import assigned_settings
 from fuel.workers._worker import Worker
 
@@ -114,3 +115,4 @@ def close_workers() -> None:
     for worker in workers.values():
         if worker.process.is_mine:
             worker.close()
+    close_server()

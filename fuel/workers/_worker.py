@@ -78,8 +78,8 @@ class Worker:
             run_worker,
             (f"worker {self.number}", self._region is not None, self._stacks is not None),
             name=f"worker {self.number}",
-            quiet_start=True,
             start_method=start_method,
+            single_threaded=True,
         )
         self.channel = self.process._channel
         with contextlib.suppress(
