@@ -50,7 +50,8 @@ class Parallel(Transformer):
         first items and chooses; it says so on the logger ``fuel.workers``, at debug level.
     prefetch : int, optional
         How many items may be evaluated ahead of the one delivered last; they take up memory.
-        Default: two batches, or 32 examples, for each worker.
+        Default, for each worker: two batches, or 16 where they are small (at most 1 MiB) and
+        quickly made, or 32 examples.
     ordered : bool, default True
         With False items come as they are done, each exactly once.
     on_error : {'raise', 'skip', 'replace'}, callable or FailurePolicy, default 'raise'

@@ -66,8 +66,12 @@ def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) ->
             del outcomes
             _send(channel, answer, unit.items)
         elif kind == "order":
-            key, payload = content
-            evaluators[key].order = pickle.loads(payload)
+            key, payload, count = content
+            segments = receive_segments(connection, count)
+            if key in evaluators:  # it was refused otherwise
+                evaluators[key].order = loads_shared(payload, segments)
+            for segment in segments:
+                segment.close()
         elif kind == "part":
             key, payload, count = content
             segments = receive_segments(connection, count)

@@ -25,6 +25,10 @@ _logger = logging.getLogger("fuel.workers")
 #: How many items a worker may be ahead unless the user says otherwise: of batches one that is
 #: evaluated and one that waits; of examples, which are small, several units.
 _BATCHES_AHEAD = 2
+#: Batches that are small and quickly made cost more to hand over than to make, one at a time.
+_SMALL_BATCHES_AHEAD = 16
+_SMALL_BYTES = 1 << 20
+_QUICK_S = 0.001
 _EXAMPLES_AHEAD = 32
 
 
@@ -110,8 +114,10 @@ class Crew:
             return 1
         if settings.prefetch is not None:
             return max(1, settings.prefetch)
-        each = _EXAMPLES_AHEAD if cursor.step.produces_examples else _BATCHES_AHEAD
-        return each * settings.workers
+        if cursor.step.produces_examples:
+            return _EXAMPLES_AHEAD * settings.workers
+        small = 0 < cursor.item_bytes <= _SMALL_BYTES and cursor.per_item <= _QUICK_S
+        return (_SMALL_BATCHES_AHEAD if small else _BATCHES_AHEAD) * settings.workers
 
     def shipment(self, cursor: Any) -> Shipment:
         """Return what is needed to evaluate a part."""

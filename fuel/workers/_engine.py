@@ -102,6 +102,7 @@ class ExecutorCursor(Cursor):
         self.error: Exception | None = None
         self.broken = False
         self.per_item = 0.0
+        self.item_bytes = 0
         self.rank, self.world_size, self.turn = 0, 1, 0
         self.beyond: set[int] = set()
         self.first_number = 0
@@ -299,6 +300,8 @@ class ExecutorCursor(Cursor):
         if entry is None:
             return  # passed over meanwhile
         entry.outcomes = done.outcomes
+        if not self.item_bytes:
+            self.item_bytes = _size(done.outcomes[0])
         per_item = done.seconds / max(1, entry.count)
         self.per_item = per_item if not self.per_item else 0.7 * self.per_item + 0.3 * per_item
 
@@ -486,6 +489,12 @@ class ExecutorCursor(Cursor):
             pool.close()
         self.ended = True
         super().close()
+
+
+def _size(outcome: Any) -> int:
+    """Return about how many bytes an item takes; at least 1."""
+    parts = outcome if isinstance(outcome, tuple) else (outcome,)
+    return 1 + sum(int(getattr(part, "nbytes", 1024)) for part in parts)
 
 
 def _unread(entry: Entry) -> Entry:

@@ -114,11 +114,14 @@ class Worker:
         with contextlib.suppress(OSError, ChannelClosed):
             send_segments(self.channel._connection, segments)
 
-    def give_order(self, key: Any, order: bytes | None) -> None:
+    def give_order(self, key: Any, order: tuple[bytes, list[Segment]] | None) -> None:
         """Send the order of an epoch, if the worker does not have it."""
-        if order is not None and self.parts.get(key) != order:
+        if order is not None and self.parts.get(key) is not order:
             self.parts[key] = order
-            self._say(("order", key, order))
+            payload, segments = order
+            self._say(("order", key, payload, len(segments)))
+            with contextlib.suppress(OSError, ChannelClosed):
+                send_segments(self.channel._connection, segments)
 
     def give(self, token: int, key: Any, unit: Unit) -> None:
         """Send a unit."""
