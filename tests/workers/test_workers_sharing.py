@@ -152,6 +152,28 @@ def test_an_array_that_was_changed_is_placed_anew(layout):
     assert same(through(view), view)
 
 
+def test_what_nobody_can_change_is_not_compared(monkeypatch):
+    array = numbers(200, 200)
+    array.flags.writeable = False
+    view = array[:150]
+    segments = dumps_shared([array, view])[1]
+    monkeypatch.setattr(_sharing, "_same", lambda *parts: pytest.fail("it was compared"))
+    assert dumps_shared([view])[1] == segments
+    array.flags.writeable = True
+    monkeypatch.undo()
+    array[3, 3] += 1
+    assert same(through(array), array)
+
+
+def test_without_the_c_library_changes_are_seen_too(monkeypatch):
+    monkeypatch.setattr(_sharing, "_comparer", lambda: None)
+    array = numbers(500, 300)
+    first = dumps_shared(array)[1]
+    assert dumps_shared(array)[1] == first
+    array[-1, -1] += 1
+    assert same(through(array), array)
+
+
 def test_a_place_goes_with_its_array():
     gc.collect()
     before = set(_sharing._placed)
