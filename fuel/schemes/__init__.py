@@ -10,6 +10,10 @@ list of indices, or a number of examples (both *batch* schemes). It knows nothin
 ``_permuted``             `PermutedScheme`, `PermutedExampleScheme`: no memory, no delay
 ``_chunk_shuffled``       `ChunkShuffledScheme`, `ChunkShuffledExampleScheme`: for chunked files
 ``_chunk_order``          the order that these have
+``_block_shuffled``       `BlockShuffledScheme`, `BlockShuffledExampleScheme`: the same for any data
+``_weighted``             `WeightedScheme`, `WeightedExampleScheme`: with replacement
+``_balanced``             `BalancedScheme`, `BalancedExampleScheme`: every class equally often
+``_quality``              `shuffle_quality`
 ``_concatenated``         `ConcatenatedScheme`
 ``_folds``                `cross_validation`, `shuffled_split`
 ``_requests``             the iterators that the schemes return
@@ -20,6 +24,7 @@ list of indices, or a number of examples (both *batch* schemes). It knows nothin
 ========================  ==========================================================
 """
 
+from fuel.schemes._balanced import BalancedExampleScheme, BalancedScheme
 from fuel.schemes._base import (
     BatchScheme,
     BatchSizeScheme,
@@ -27,17 +32,24 @@ from fuel.schemes._base import (
     IterationScheme,
     RequestIterator,
 )
+from fuel.schemes._block_shuffled import BlockShuffledExampleScheme, BlockShuffledScheme
 from fuel.schemes._chunk_order import ChunkLayout
 from fuel.schemes._chunk_shuffled import ChunkShuffledExampleScheme, ChunkShuffledScheme
 from fuel.schemes._concatenated import ConcatenatedScheme
 from fuel.schemes._folds import cross_validation, shuffled_split
 from fuel.schemes._permuted import PermutedExampleScheme, PermutedScheme
+from fuel.schemes._quality import ShuffleQuality, shuffle_quality
 from fuel.schemes._sequential import ConstantScheme, SequentialExampleScheme, SequentialScheme
 from fuel.schemes._shuffled import ShuffledExampleScheme, ShuffledScheme
+from fuel.schemes._weighted import WeightedExampleScheme, WeightedScheme
 
 __all__ = [
+    "BalancedExampleScheme",
+    "BalancedScheme",
     "BatchScheme",
     "BatchSizeScheme",
+    "BlockShuffledExampleScheme",
+    "BlockShuffledScheme",
     "ChunkLayout",
     "ChunkShuffledExampleScheme",
     "ChunkShuffledScheme",
@@ -50,8 +62,12 @@ __all__ = [
     "RequestIterator",
     "SequentialExampleScheme",
     "SequentialScheme",
+    "ShuffleQuality",
     "ShuffledExampleScheme",
     "ShuffledScheme",
+    "WeightedExampleScheme",
+    "WeightedScheme",
     "cross_validation",
+    "shuffle_quality",
     "shuffled_split",
 ]

@@ -7,7 +7,11 @@ import pytest
 
 import fuel.schemes
 from fuel.schemes import (
+    BalancedExampleScheme,
+    BalancedScheme,
     BatchScheme,
+    BlockShuffledExampleScheme,
+    BlockShuffledScheme,
     ChunkLayout,
     ChunkShuffledExampleScheme,
     ChunkShuffledScheme,
@@ -20,6 +24,8 @@ from fuel.schemes import (
     SequentialScheme,
     ShuffledExampleScheme,
     ShuffledScheme,
+    WeightedExampleScheme,
+    WeightedScheme,
     cross_validation,
 )
 from fuel.testing import SchemeContract
@@ -47,6 +53,23 @@ MAKERS = {
         ChunkLayout(6, 4, 0, numpy.array([9, 1, 0, 3, 8, 20])), 4, window=2, seed=2
     ),
     "chunk shuffled examples": lambda: ChunkShuffledExampleScheme(7, chunk_rows=2, seed=2),
+    "block shuffled": lambda: BlockShuffledScheme(23, 3, 4, window=2, seed=2),
+    "block shuffled, of names": lambda: BlockShuffledScheme(
+        list("abcdefg"), 2, 2, window=2, seed=2, partial=False
+    ),
+    "block shuffled, huge": lambda: BlockShuffledScheme(2**60, 3, 2**20, seed=2),
+    "block shuffled examples": lambda: BlockShuffledExampleScheme(7, 2, seed=2),
+    "weighted": lambda: WeightedScheme([1, 0, 2.5, 3], 3, num_examples=10, seed=2),
+    "weighted, whole batches": lambda: WeightedScheme(
+        numpy.arange(5), 3, num_examples=10, seed=2, partial=False
+    ),
+    "weighted, of nothing": lambda: WeightedScheme([], 3),
+    "weighted examples": lambda: WeightedExampleScheme([1, 0, 2.5, 3], seed=2),
+    "balanced": lambda: BalancedScheme([0, 1, 1, 1, 2, 1], 5, seed=2),
+    "balanced, fewer": lambda: BalancedScheme(
+        ["a", "b", "b", "a", "b"], 3, mode="under", seed=2, partial=False
+    ),
+    "balanced examples": lambda: BalancedExampleScheme([0, 1, 1], seed=2),
     "constant, examples": lambda: ConstantScheme(3, num_examples=8),
     "constant, times": lambda: ConstantScheme(3, times=4),
     "constant, endless": lambda: ConstantScheme(3),
