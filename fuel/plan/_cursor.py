@@ -114,6 +114,9 @@ class Cursor:
     def skip(self, count: int) -> int:
         """Pass over items, without evaluating them where that is possible.
 
+        If there were so many, `context` then tells of the last one at least how many examples it
+        has.
+
         Parameters
         ----------
         count : int
@@ -237,7 +240,9 @@ class MapCursor(Cursor):
     def skip(self, count: int) -> int:
         """Pass over items; only of a step that may remember something are they evaluated."""
         if self.requests is None and elementwise(self.step):
-            return self.child.skip(count)
+            passed: int = self.child.skip(count)
+            self.context = self.child.context
+            return passed
         return super().skip(count)
 
     def share(self, rank: int, world_size: int) -> None:

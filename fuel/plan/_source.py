@@ -245,7 +245,14 @@ class SourceCursor(Cursor):
         """Pass over items: what is asked for by its number is not fetched."""
         if self.requests is None or self._counts_items():
             return super().skip(count)
-        passed: int = self.requests.skip(count)
+        if count < 1:
+            return 0
+        passed: int = self.requests.skip(count - 1)
+        first = self.requests.position
+        if passed == count - 1 and self.requests.skip(1):
+            passed = count
+            size = None if self.examples else self.requests.position - first
+            self.context = Context(self.epoch, first, size, self.draws)
         self.count += passed
         self.mark = self.requests.tell()
         self.finished = self.finished or passed < count

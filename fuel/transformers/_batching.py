@@ -206,6 +206,12 @@ class _BatchCursor(RequestCursor):
         passed: int = there // size + (1 if left and self.step.strictness == 0 else 0)
         self.requests.skip(passed)
         self.own = self.requests.tell()
+        if passed == count:
+            last = left or size
+            first = self.child.context.address()[0] - last + 1
+            self.context = Context(
+                self.child.epoch, first, last, self.child.context.draws, collected=True
+            )
         return passed
 
     def refuse_short(self, count: int, left: int) -> None:

@@ -278,7 +278,9 @@ class _PassedOn(Cursor):
 
     def skip(self, count: int) -> int:
         """Pass over items."""
-        return self.child.skip(count)
+        passed = self.child.skip(count)
+        self.context = self.child.context
+        return passed
 
     def share(self, rank: int, world_size: int) -> None:
         """Learn which items will be asked for."""

@@ -47,12 +47,17 @@ class Entry:
         How many items there are.
     after : object, optional
         Where the pass stands behind a gap.
+    context : Context, optional
+        That of the last item of a gap.
 
     """
 
-    __slots__ = ("after", "began", "count", "index", "outcomes", "planned")
+    __slots__ = ("after", "began", "context", "count", "index", "outcomes", "planned")
 
-    def __init__(self, planned: Planned | None, count: int, after: Any = None) -> None:
+    def __init__(
+        self, planned: Planned | None, count: int, after: Any = None, context: Any = None
+    ) -> None:
+        self.context = context
         self.planned = planned
         self.count = count
         self.after = after
@@ -161,7 +166,7 @@ class ExecutorCursor(Cursor):
         """Return the entry to be delivered next: the first one, or one that is done."""
         if not self.crew.ordered:
             for entry in self.queue:
-                if entry.outcomes is not None:
+                if entry.outcomes is not None and entry.left:
                     return entry
         return self.queue[0]
 
@@ -255,7 +260,10 @@ class ExecutorCursor(Cursor):
 
     def _gap(self) -> Entry | None:
         """Pass over the items of other ranks."""
-        others = (self.rank - self.turn) % self.world_size
+        # Those before its own and those behind it are passed over separately: between them lies
+        # a place that may be asked for.
+        at = self.turn % self.world_size
+        others = self.rank - at if at <= self.rank else self.world_size - at
         if not others:
             return None
         before = self.schedule.place()
@@ -263,7 +271,7 @@ class ExecutorCursor(Cursor):
         after = self.schedule.place()
         self.schedule.put(before)
         self.turn += passed
-        return Entry(None, passed, after) if passed else None
+        return Entry(None, passed, after, self.schedule.child.context) if passed else None
 
     def _submit(self, entry: Entry) -> None:
         assert entry.planned is not None
@@ -442,6 +450,7 @@ class ExecutorCursor(Cursor):
             if not self.queue:
                 there: int = self.schedule.pass_over(count - passed)
                 self.turn += there
+                self.context = self.schedule.child.context
                 return passed + there
             entry = self.queue[0]
             number = min(count - passed, entry.left)
@@ -450,10 +459,12 @@ class ExecutorCursor(Cursor):
                     self._cancel()
                     continue
                 self.schedule.put(entry.after)
+                self.context = entry.context
             else:
                 entry.index += number
                 self.ahead -= number
                 self.schedule.reached(entry.planned, entry.index - 1)
+                self.context = self.schedule.context(entry.planned, entry.index - 1)
             passed += number
             if entry.planned is None or not entry.left:
                 self.queue.popleft()
@@ -499,7 +510,7 @@ def _size(outcome: Any) -> int:
 
 def _unread(entry: Entry) -> Entry:
     """Return an entry as it is pickled: without what was evaluated."""
-    twin = Entry(entry.planned, entry.count, entry.after)
+    twin = Entry(entry.planned, entry.count, entry.after, entry.context)
     twin.index = entry.index
     twin.began = entry.began
     return twin
