@@ -146,7 +146,7 @@ def undersample(
     draws = generator(seed, rng, "undersample")
     members = members_of(codes, numpy.arange(len(codes)))
     most = math.floor(min(map(len, members), default=0) / share)
-    chosen = [_some(group, min(most, len(group)), draws) for group in members]
+    chosen = [_some(group, most, draws) for group in members]
     return _result(labelled, numpy.sort(numpy.concatenate([codes[:0], *chosen])), shuffle, draws)
 
 
@@ -176,7 +176,7 @@ def _labelled(name: str, data: Any, labels: Any) -> tuple[Any, NDArray[numpy.int
 
 
 def _some(group: NDArray[Any], count: int, draws: numpy.random.Generator) -> NDArray[Any]:
-    """Draw without repetition."""
+    """Draw without repetition; all, if there are no more."""
     return draws.permutation(group)[:count]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
-from collections import namedtuple
+from collections import deque, namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,14 @@ def test_what_is_fetched_shares_nothing_with_the_container(kind: str, data: st.D
 
     spoil(getobs(container, request))
     assert plain(getobs(container)) == before
+
+
+def test_what_other_objects_hold_is_copied() -> None:
+    held = deque([numpy.zeros(2), numpy.zeros(2)])
+    for request in (0, [0, 1], slice(0, 2)):
+        fetched = getobs(held, request)
+        for array in fetched if isinstance(fetched, list) else [fetched]:
+            assert not any(numpy.shares_memory(array, each) for each in held)
 
 
 def test_a_memory_map_is_an_array(tmp_path: Path) -> None:
@@ -303,4 +311,5 @@ def test_all_of_nothing_is_an_empty_batch() -> None:
     x, words = getobs((numpy.zeros((0, 3)), []))
     assert x.shape == (0, 3) and words == []
     assert getobs(ObsView(shared.Squares(4), [])) == []
+    assert getobs(ObsView(shared.AtOnce(4), [])) == []  # it need not know what to do with none
     assert getobs(pickle.loads(pickle.dumps(ObsView(numpy.zeros((3, 2)), [])))).shape == (0, 2)

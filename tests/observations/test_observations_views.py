@@ -104,6 +104,14 @@ def test_views_of_views_are_indices_of_indices(count: int, choices: list[Any]) -
         assert view[::2].tolist() == expected[::2]
 
 
+def test_stretches_of_stretches_stay_stretches() -> None:
+    outer = ObsView(range(100), range(90, 9, -4))
+    for inner in (range(1, 20, 3), range(18, 0, -5), range(7, 8), range(20, -1, -2)):
+        view = ObsView(outer, inner)
+        assert isinstance(view.indices, range)
+        assert list(view) == [90 - 4 * place for place in inner]
+
+
 def test_views_of_a_structure_keep_the_structure() -> None:
     pair = namedtuple("pair", "x y")
     x, y = numpy.arange(10), list("abcdefghij")
@@ -380,6 +388,8 @@ def test_draws_follow_the_seed_and_nothing_global() -> None:
     default = list(shuffleobs(range(20)))
     assert default == list(shuffleobs(range(20), seed=config.default_seed))
     assert default != list(shuffleobs(range(20), seed=config.default_seed + 1))
+    first, second = splitobs(range(20), at=0.5, shuffle=True)
+    assert [*first, *second] != default  # another purpose, other luck
     assert randobs(range(10**9)) == randobs(range(10**9)) != randobs(range(10**9), seed=5)
     assert numpy.random.get_state()[1].tolist() == before
     rng, same = numpy.random.default_rng(3), numpy.random.default_rng(3)
