@@ -1,0 +1,286 @@
+"""One run over the data: items in the user's form, and where they are.
+
+In this room: `LoaderIterator`. How items are made is in the chain below it (`fuel.loader._plan`).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from fuel.exceptions import RequestError, StateMismatchError
+from fuel.plan._run import guarded
+from fuel.state import check_state, make_state
+from fuel.typing import JSON
+
+if TYPE_CHECKING:
+    from fuel.loader._loader import DataLoader
+
+__all__ = ["LoaderIterator", "loader_state", "read_state"]
+
+
+class LoaderIterator:
+    """Iterates over one run of a loader: `num_epochs` epochs.
+
+    Users get it from ``iter(loader)``.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        The loader.
+    items : DataIterator
+        The items of its chain.
+    run : int
+        Number of the run.
+
+    Notes
+    -----
+    Independent of other iterators of the same loader. Picklable whenever the data and the functions
+    are; the copy goes on with the same next item. Not safe to share between threads.
+
+    """
+
+    def __init__(self, loader: DataLoader, items: Any, run: int) -> None:
+        self._loader = loader
+        self._items = items
+        self._run = run
+        self._token: Any = None
+        self._hold()
+
+    def _hold(self) -> None:
+        plan = self._loader._plan
+        self._advance = self._items._run.__next__
+        opaque = tuple(self._items.data_stream.sources) == ("item",)
+        structure = plan.structure
+        # An item of one source is that source's data; a plain tuple is what the chain delivers.
+        self._first = opaque or structure.form is None
+        self._pack = None if self._first or structure.is_plain else structure.pack
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("_advance", "_pack"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hold()
+        self._loader._returned(self)
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __next__(self) -> Any:
+        data = self._advance()
+        if self._first:
+            return data[0]
+        return data if self._pack is None else self._pack(data)
+
+    def __length_hint__(self) -> int:
+        """Return about how many items are left."""
+        plan = self._loader._plan
+        total = plan.items()
+        return 0 if total is None else max(0, total - self._items._run.delivered)
+
+    def __del__(self) -> None:
+        if "_items" in self.__dict__:
+            self._loader._left(self)
+
+    @property
+    def delivered(self) -> int:
+        """How many items this iterator has delivered or passed over."""
+        return int(self._items._run.delivered)
+
+    @property
+    def failures(self) -> Any:
+        """What could not be evaluated, and what was done about it; None where that is an error."""
+        return self._loader.failures
+
+    def skip(self, count: int) -> int:
+        """Pass over items without evaluating them, wherever that is possible.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the run may leave fewer.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        Raises
+        ------
+        ValueError
+            If `count` is negative.
+
+        """
+        number = operator.index(count)
+        if number < 0:
+            raise ValueError(f"`count` must be a number of items, got {count}; seek goes back")
+        run = self._items._run
+        if run.ended:
+            return 0
+        passed = int(run.cursor.skip(number))
+        run.delivered += passed
+        if passed < number:
+            run.ended = True
+        return passed
+
+    def seek(self, number: int) -> None:
+        """Go to an item of the run, forward or back, without evaluating those before it.
+
+        Parameters
+        ----------
+        number : int
+            The next item is this one, counted from 0 in a run of this batch size from its
+            beginning; the number of all items is the end.
+
+        Raises
+        ------
+        RequestError
+            If there is no such item. It is a ValueError and an IndexError.
+
+        Notes
+        -----
+        At once where the examples have numbers. Otherwise, and where examples that fail are left
+        out, the items before it are gone through.
+
+        """
+        place = operator.index(number)
+        plan = self._loader._plan
+        if not plan.by_place or plan.arguments.may_skip:
+            self._walk_to(place)
+            return
+        total = plan.items()
+        if place < 0 or (total is not None and place > total):
+            raise _no_item(place, total)
+        run = self._items._run
+        end = plan.scheme.order(self._run).count
+        run.cursor.seek(plan.mark(min(place * (plan.arguments.batch_size or 1), end)))
+        run.ended, run.delivered = False, place
+
+    def _walk_to(self, place: int) -> None:
+        if place < 0:
+            raise _no_item(place, None)
+        if place < self.delivered:
+            self._items.load_state_dict(self._loader._beginning_of(self))
+        missing = place - self.delivered
+        passed = self.skip(missing)
+        if passed < missing:
+            raise _no_item(place, self.delivered)
+
+    def state_dict(self) -> dict[str, JSON]:
+        """Describe the place behind the item delivered last.
+
+        Returns
+        -------
+        dict
+            Plain JSON, for `load_state_dict` of a loader over the same data, of whatever batch size
+            and with whatever workers.
+
+        """
+        plan = self._loader._plan
+        if not plan.by_place:
+            state: dict[str, JSON] = self._items.state_dict()
+            return state
+        run = self._items._run
+        return loader_state(plan, self._run, run.cursor.tell(), run.ended)
+
+    def load_state_dict(self, state: JSON) -> None:
+        """Go to the place that a state describes.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` of an iterator or of a loader returned.
+
+        Raises
+        ------
+        StateMismatchError
+            If it belongs to another loader; both sides are shown.
+        StateVersionError, StateDamagedError
+            If it was written by a newer version, or is not what was written.
+
+        """
+        plan = self._loader._plan
+        if not plan.by_place:
+            self._items.load_state_dict(state)
+            return
+        place = read_state(plan, state)
+        if place["run"] != self._run:
+            self._items.close()
+            self._run = place["run"]
+            self._items = plan.begin_at(self._items.data_stream, self._run)
+            self._hold()
+        self._go(place)
+        self._loader._started(self)
+
+    def _go(self, place: JSON) -> None:
+        """Go to a place in the run."""
+        plan = self._loader._plan
+        run = self._items._run
+        mark = place["mark"] if "mark" in place else plan.mark(place["position"])
+        run.cursor.seek(mark)
+        run.delivered = _delivered(plan, place)
+        run.ended = bool(place["ended"])
+
+    def close(self) -> None:
+        """Release what the run holds (workers, files); it cannot be used afterwards."""
+        self._loader._left(self)
+        self._items._run.ended = True
+        self._items.close()
+
+
+def loader_state(plan: Any, run: int, mark: JSON, ended: bool) -> dict[str, JSON]:
+    """Write down a place in a run.
+
+    Parameters
+    ----------
+    plan : Plan
+        What the loader does.
+    run : int
+        Number of the run.
+    mark : JSON
+        How the chain describes the place.
+    ended : bool
+        Whether the run has ended.
+
+    Returns
+    -------
+    dict
+        A checked document.
+
+    """
+    position = plan.position(mark)
+    place = {"mark": mark} if position is None else {"position": position}
+    return make_state(plan.fingerprint(), run=run, ended=ended, **place)
+
+
+def read_state(plan: Any, state: JSON) -> dict[str, JSON]:
+    """Return what `loader_state` has written down, after checking it."""
+    found: dict[str, JSON] = check_state(state, plan.fingerprint(), draws=plan.draws)
+
+    def check() -> dict[str, JSON]:
+        run, position = found["run"], found.get("position", 0)
+        if "ended" not in found:
+            raise KeyError("ended")
+        count = plan.scheme.order(run).count
+        if type(position) is not int or not 0 <= position <= count or run < 0:
+            raise StateMismatchError(
+                f"the state lies behind example {position!r} of run {run!r}, which has {count}; "
+                "use the data that it was saved with"
+            )
+        return found
+
+    return guarded(check)
+
+
+def _delivered(plan: Any, place: JSON) -> int:
+    size = plan.arguments.batch_size or 1
+    return -(-int(place.get("position", 0)) // size)
+
+
+def _no_item(place: int, total: int | None) -> RequestError:
+    has = "begins with item 0" if total is None else f"has {total} items"
+    return RequestError(f"the run {has}, got a request for item {place}")
