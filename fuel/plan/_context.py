@@ -246,6 +246,13 @@ class Context:
             numbers=numpy.array(numbers, dtype=numpy.uint64) if any(numbers) else None,
         )
 
+    def over(self, draws: Draws | None) -> Context:
+        """Return the same context, with its generators from elsewhere."""
+        twin = Context.__new__(Context)
+        twin.__setstate__(self.__getstate__())
+        twin.draws = draws
+        return twin
+
     def describe(self) -> JSON:
         """Return the context as plain JSON; ordinals that follow each other as ranges."""
         described: dict[str, JSON] = {"epoch": self.epoch, "first": self._first}

@@ -317,9 +317,7 @@ class Evaluator:
             start, top = self._below_group()
         source = start.source
         if self.part.given:
-            source.items = list(unit.asked)
-            for _, context in unit.asked:
-                context.draws = self.draws
+            source.items = [(item, context.over(self.draws)) for item, context in unit.asked]
         else:
             self._load(source, unit)
         for cursor in start.cursors:
@@ -383,7 +381,7 @@ class Evaluator:
             The item.
 
         """
-        context.draws = self.draws
+        context = context.over(self.draws)
         for step in self.part.above:
             batch = step.apply(batch, context)
         return batch

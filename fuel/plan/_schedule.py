@@ -280,7 +280,7 @@ class Schedule:
                 item = next(self.source)
             except StopIteration:
                 break
-            items.append((item, self.source.context))
+            items.append((item, self.source.context.over(None)))
             places.append((_described(self.source), None))
         if not items:
             return None
@@ -306,8 +306,7 @@ class Schedule:
         """
         unit = planned.unit
         if self.part.given:
-            found: Context = unit.asked[index][1]
-            found.draws = self.draws
+            found: Context = unit.asked[index][1].over(self.draws)
             return found
         if planned.sizes is None:
             return Context(unit.epoch, unit.first + index, None, self.draws)

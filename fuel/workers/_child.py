@@ -59,6 +59,8 @@ def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) ->
         if kind == "unit":
             token, key, unit, released = content
             leases.release(released)
+            if key not in evaluators:
+                continue  # the part could not be made, and the parent gives the unit out again
             began = time.perf_counter()
             outcomes = evaluated(evaluators[key], unit, origin)
             encoded = encode(outcomes, leases)
