@@ -20,9 +20,9 @@
     └── NeedURLPrefix             a file has no public address
 
 They are also of a standard type: RequestError is a ValueError and an IndexError;
-IteratorInvalidatedError, WorkerError and TooManyFailuresError are RuntimeErrors; TransportError, StateError and
-AxisLabelsMismatchError are ValueErrors; ServerUnavailableError is a ConnectionError as well;
-StorageError is an OSError.
+IteratorInvalidatedError, WorkerError and TooManyFailuresError are RuntimeErrors; TransportError,
+StateError and AxisLabelsMismatchError are ValueErrors; ServerUnavailableError is a
+ConnectionError as well; StorageError is an OSError.
 
 Catch the standard type to stay independent of this package, or ``FuelError`` to catch all of it.
 """

@@ -7,10 +7,11 @@ each request, works as it always did.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
-from fuel.exceptions import StateError
+from fuel.exceptions import RequestError, StateError
 from fuel.plan._chain import fingerprint, walk
 from fuel.plan._run import Run, guarded
 from fuel.plan._upcoming import is_upcoming, set_upcoming
@@ -117,6 +118,60 @@ class DataIterator:
         if self._run is not None:
             self._run.release()
 
+    def skip(self, count: int) -> int:
+        """Pass over items of the epoch.
+
+        What is asked for by number is not fetched: that takes no time where the scheme can go to
+        any place.
+
+        Parameters
+        ----------
+        count : int
+            How many, from 0 on.
+
+        Returns
+        -------
+        int
+            How many there were: fewer at the end of the epoch.
+
+        Raises
+        ------
+        ValueError
+            If `count` is negative or no integer.
+
+        """
+        return self._need_run("pass over items").skip(_whole("count", count))
+
+    def seek(self, number: int) -> None:
+        """Go to an item of the epoch, which is the next one to come.
+
+        Parameters
+        ----------
+        number : int
+            Which one, counted from 0. The number of items goes to the end.
+
+        Raises
+        ------
+        RequestError
+            If the epoch has fewer items; the iterator is at its end then.
+        ValueError
+            If `number` is negative or no integer.
+        StateError
+            If a step cannot be brought back to the beginning of the epoch, where that is needed.
+
+        """
+        run = self._need_run("go anywhere")
+        number = _whole("number", number)
+        if number < run.delivered:
+            run.begin_again()
+            self.request_iterator = run.cursor.requests
+        left = number - run.delivered
+        if run.skip(left) < left:
+            raise RequestError(
+                f"item {number} was asked for, but the epoch has {run.delivered}; items are "
+                "counted from 0"
+            )
+
     def state_dict(self) -> dict[str, JSON]:
         """Describe the place behind the item delivered last.
 
@@ -157,15 +212,27 @@ class DataIterator:
         load(self.data_stream, run, state)
         self.request_iterator = run.cursor.requests
 
-    def _need_run(self) -> Run:
+    def _need_run(self, what: str = "say where it is") -> Run:
         if self._run is None:
             name = type(self.data_stream).__qualname__
             raise StateError(
                 f"this iterator of {name} was built directly, as DataIterator(stream, requests), "
-                "and cannot say where it is; return `super().get_epoch_iterator(as_dict)` from "
+                f"and cannot {what}; return `super().get_epoch_iterator(as_dict)` from "
                 f"{name}.get_epoch_iterator, or pickle the iterator"
             )
         return self._run
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ValueError(f"`{name}` must be an integer from 0 on, got {value!r:.80}")
+    return number
 
 
 def describe(stream: Any, run: Run) -> dict[str, JSON]:

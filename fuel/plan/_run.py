@@ -331,6 +331,46 @@ class Run:
         self.delivered += 1
         return data
 
+    def skip(self, count: int) -> int:
+        """Pass over items, without evaluating them where that is possible.
+
+        Parameters
+        ----------
+        count : int
+            How many; the end of the epoch may leave fewer.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        """
+        if self.ended or count <= 0:
+            return 0
+        passed = self.cursor.skip(count)
+        self.delivered += passed
+        self.ended = passed < count
+        return passed
+
+    def begin_again(self) -> None:
+        """Go back to the beginning of the epoch; those to come are what they were.
+
+        Raises
+        ------
+        StateError
+            If a step cannot be brought back there.
+
+        """
+        if isinstance(self.began, StateError):
+            raise self.began
+        upcoming = self._following()
+        position = {"replay": 0, **self.began}
+        origin = described(self.origin)
+        self.cursor.close()
+        self._go({"delivered": 0, "origin": origin, "position": position})
+        if upcoming is not None:
+            _upcoming.set_orders(self.stream, upcoming)
+
     def position(self) -> dict[str, JSON]:
         """Describe the place behind the item delivered last.
 

@@ -184,6 +184,10 @@ class ChunkShuffledScheme(_ChunkShuffled, BatchScheme):
         order = self._order(epoch)
         return PermutedBatches(self.indices, order, self.batch_size, bool(self.partial))
 
+    def _num_examples(self) -> int:
+        count = self.layout.count
+        return count if self.partial else count - count % check_batch_size(self.batch_size)
+
     def _num_requests(self) -> int:
         size = check_batch_size(self.batch_size)
         count = self.layout.count

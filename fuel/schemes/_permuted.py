@@ -174,6 +174,10 @@ class PermutedScheme(_Permuted, BatchScheme):
         order = self._order(epoch)
         return PermutedBatches(self.indices, order, self.batch_size, bool(self.partial))
 
+    def _num_examples(self) -> int:
+        count = self._length()
+        return count if self.partial else count - count % check_batch_size(self.batch_size)
+
     def _num_requests(self) -> int:
         size = check_batch_size(self.batch_size)
         return self._length() // size if not self.partial else -(-self._length() // size)

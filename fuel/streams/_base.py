@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fuel.config_parser import config
 from fuel.iterator import DataIterator, checked, describe
 from fuel.plan import Cursor, Run, explain
+from fuel.plan._asking import indices_of, item_of
 from fuel.plan._chain import fingerprint
 from fuel.plan._run import guarded
 from fuel.plan._upcoming import is_upcoming, set_upcoming, upcoming
@@ -321,6 +322,75 @@ class AbstractDataStream(ABC):
             guarded(lambda: set_upcoming(self, state))
         else:
             self._pending_state = state
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of items in an epoch; the same as ``len(stream)``.
+
+        Raises
+        ------
+        TypeError
+            Where it is not known before the epoch has run.
+
+        """
+        return len(self)
+
+    def batch_ids(self, number: int) -> Any:
+        """Say which examples make up an item of the epoch that was started last.
+
+        Parameters
+        ----------
+        number : int
+            Which item, counted from 0.
+
+        Returns
+        -------
+        list of int, or int
+            The indices of the examples in a batch, or the index of the example. Before the first
+            epoch, those of the first.
+
+        Raises
+        ------
+        RequestError
+            If the epoch has no such item.
+        TypeError
+            Where it cannot be told without running the epoch.
+
+        Notes
+        -----
+        Takes no longer for a late item than for the first, where the scheme can go to any place.
+
+        """
+        return indices_of(self, number)
+
+    def replay(self, state: JSON, number: int) -> Any:
+        """Make an item of an earlier epoch again, with the draws it had.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned anywhere in the epoch.
+        number : int
+            Which item of the epoch, counted from 0.
+
+        Returns
+        -------
+        tuple
+            One entry a source, bit for bit what the epoch had, if the data is the same.
+
+        Raises
+        ------
+        StateMismatchError
+            If the state belongs to another pipeline.
+        RequestError
+            If the epoch has no such item.
+
+        Notes
+        -----
+        Iterators of this stream, and its epochs to come, are not moved.
+
+        """
+        return item_of(self, checked(self, state), number)
 
     def _describe(self) -> str:
         """Return the part of the repr about this step and those below it."""
