@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, VERSION, Permutation
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator, check_batch_size
+from fuel.schemes._arguments import check_batch_size
+from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
 from fuel.schemes._digest import describe_indices
 from fuel.schemes._weighted import TableBatches, TableExamples
 from fuel.typing import JSON

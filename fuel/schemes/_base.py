@@ -24,13 +24,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from fuel.exceptions import StateMismatchError
+from fuel.schemes._arguments import (
+    as_indices,
+    check_batch_size,
+    known_length,
+    short,
+)
 from fuel.schemes._hidden import remember, remembered
 from fuel.typing import JSON, Request
 from fuel.utils._overrides import overridden
@@ -190,7 +195,7 @@ class IterationScheme(ABC):
         if state is not None:
             raise StateMismatchError(
                 f"{type(self).__name__} keeps nothing from one epoch to the next, but the saved "
-                f"state holds {_short(state)} for it; rebuild the scheme that the state is from"
+                f"state holds {short(state)} for it; rebuild the scheme that the state is from"
             )
 
     def _fingerprint(self) -> dict[str, JSON]:
@@ -251,7 +256,7 @@ class BatchScheme(IterationScheme):
         self.batch_size = batch_size
 
     def _num_examples(self) -> int | None:
-        return _known_length(self.indices)
+        return known_length(self.indices)
 
     def _num_requests(self) -> int | None:
         count = self._num_examples()
@@ -287,7 +292,7 @@ class IndexScheme(IterationScheme):
         self.indices = as_indices(examples)
 
     def _num_examples(self) -> int | None:
-        return _known_length(self.indices)
+        return known_length(self.indices)
 
     def _num_requests(self) -> int | None:
         return self._num_examples()
@@ -461,58 +466,3 @@ def num_examples(scheme: Any) -> int | None:
 
     """
     return None if is_custom(scheme) else scheme._num_examples()
-
-
-def as_indices(examples: Any) -> Any:
-    """Return the indices that the argument `examples` stands for."""
-    if isinstance(examples, Integral) and not isinstance(examples, bool):
-        if examples < 0:
-            raise ValueError(
-                f"`examples` must be the number of examples or their indices, got {examples}"
-            )
-        return range(int(examples))
-    if not isinstance(examples, Iterable) or (
-        isinstance(examples, numpy.ndarray) and examples.ndim == 0
-    ):
-        raise TypeError(
-            "`examples` must be the number of examples, an integer, or an iterable of their "
-            f"indices, got {examples!r}"
-        )
-    return examples
-
-
-def check_batch_size(batch_size: Any) -> int:
-    """Return a batch size as an int, or say what is wrong with it."""
-    if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
-        raise ValueError(
-            f"`batch_size` must be a positive integer, got {batch_size!r}; use 1 for batches "
-            "of one example"
-        )
-    return int(batch_size)
-
-
-def check_place(mark: JSON, length: int | None, what: str) -> int:
-    """Return a mark that counts examples as an int, or say why it has no place in the order."""
-    if type(mark) is not int or mark < 0 or (length is not None and mark > length):
-        has = "an unknown number of" if length is None else length
-        raise StateMismatchError(
-            f"the saved place is {_short(mark)}, but this order ({what}) has {has} examples; "
-            "rebuild the scheme that the state is from"
-        )
-    return mark
-
-
-def _known_length(indices: Any) -> int | None:
-    """Return how many indices there are, if that is known before visiting them."""
-    try:
-        return len(indices)
-    except TypeError:
-        return None
-    except OverflowError:  # a range may be longer than `len` can say
-        return int((indices.stop - indices.start) // indices.step)
-
-
-def _short(state: JSON) -> str:
-    """Return a representation that fits into a message."""
-    text = repr(state)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -12,7 +12,8 @@ from typing import Any
 
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, VERSION
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator, check_batch_size
+from fuel.schemes._arguments import check_batch_size
+from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
 from fuel.schemes._chunk_order import ChunkLayout, ChunkOrder
 from fuel.schemes._digest import describe_indices
 from fuel.schemes._permuted import PermutedBatches, PermutedExamples

@@ -16,13 +16,8 @@ from numpy.typing import NDArray
 
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, LARGEST, VERSION, Permutation
-from fuel.schemes._base import (
-    BatchScheme,
-    IndexScheme,
-    RequestIterator,
-    check_batch_size,
-    check_place,
-)
+from fuel.schemes._arguments import check_batch_size, check_place
+from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
 from fuel.schemes._digest import describe_indices
 from fuel.schemes._requests import take
 from fuel.typing import JSON, Request

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
 from fuel.kernels.gather import read_rows
-from fuel.schemes._base import RequestIterator, check_batch_size, check_place
+from fuel.schemes._arguments import check_batch_size, check_place
+from fuel.schemes._base import RequestIterator
 from fuel.typing import JSON, Request
 
 __all__ = [

@@ -9,14 +9,8 @@ from numbers import Integral
 from typing import Any
 
 from fuel.exceptions import StateDamagedError
-from fuel.schemes._base import (
-    BatchScheme,
-    BatchSizeScheme,
-    IndexScheme,
-    RequestIterator,
-    check_batch_size,
-    check_place,
-)
+from fuel.schemes._arguments import check_batch_size, check_place
+from fuel.schemes._base import BatchScheme, BatchSizeScheme, IndexScheme, RequestIterator
 from fuel.schemes._digest import describe_indices
 from fuel.schemes._requests import batches, examples, one_shot
 from fuel.typing import JSON, Request

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from fuel.config_parser import config
 from fuel.kernels.draws import bits, uniforms
 from fuel.rng import philox_key
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator, check_batch_size
+from fuel.schemes._arguments import check_batch_size
+from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
 from fuel.schemes._permuted import PermutedBatches, PermutedExamples
 from fuel.typing import JSON
 
