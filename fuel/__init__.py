@@ -14,20 +14,32 @@ from typing import Any
 from fuel.config_parser import config
 from fuel.version import version as __version__
 
-__all__ = ["DataLoader", "__version__", "close_dataloader_pool", "config", "eachobs"]
+__all__ = [
+    "DataLoader",
+    "__version__",
+    "close_dataloader_pool",
+    "close_workers",
+    "config",
+    "eachobs",
+]
 
 #: Looked up when they are first used, so that importing the package stays cheap. (The types are in
 #: the neighbouring ``.pyi``.)
-_IN_LOADER = ("DataLoader", "close_dataloader_pool", "eachobs")
+_MODULE_OF = {
+    "DataLoader": "fuel.loader",
+    "close_dataloader_pool": "fuel.loader",
+    "close_workers": "fuel.workers",
+    "eachobs": "fuel.loader",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _IN_LOADER:
-        value = getattr(importlib.import_module("fuel.loader"), name)
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_IN_LOADER})
+    return sorted({*globals(), *_MODULE_OF})

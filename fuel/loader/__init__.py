@@ -3,7 +3,7 @@
 `DataLoader` takes any container, dataset or stream, and is nothing but a chain of streams and
 transformers built from arguments, an order, and a count of what was delivered. In private modules:
 
-- ``_loader``: the user's surface;
+- ``_loader``, ``_shortcuts``: the user's surface;
 - ``_arguments``: checks;
 - ``_plan``: arguments to chain, pure;
 - ``_iterator``: one run, and where it is;
@@ -17,6 +17,7 @@ Not here: containers and what is done with them as a whole (`fuel.observations`)
 
 from __future__ import annotations
 
-from fuel.loader._loader import DataLoader, close_dataloader_pool, eachobs
+from fuel.loader._loader import DataLoader
+from fuel.loader._shortcuts import close_dataloader_pool, eachobs
 
 __all__ = ["DataLoader", "close_dataloader_pool", "eachobs"]

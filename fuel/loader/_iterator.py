@@ -6,15 +6,12 @@ In this room: `LoaderIterator`. How items are made is in the chain below it (`fu
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuel.exceptions import RequestError, StateMismatchError
 from fuel.plan._run import guarded
 from fuel.state import check_state, make_state
 from fuel.typing import JSON
-
-if TYPE_CHECKING:
-    from fuel.loader._loader import DataLoader
 
 __all__ = ["LoaderIterator", "loader_state", "read_state"]
 
@@ -40,12 +37,24 @@ class LoaderIterator:
 
     """
 
-    def __init__(self, loader: DataLoader, items: Any, run: int) -> None:
+    def __init__(self, loader: Any, items: Any, run: int) -> None:
         self._loader = loader
         self._items = items
         self._run = run
         self._token: Any = None
+        self._count_from(0)
         self._hold()
+
+    def _count_from(self, position: int) -> None:
+        """Count what is delivered, and what fails, from a position in the run on."""
+        self._base = position - self._items._run.delivered * self._size
+        self._failed = 0
+        # How many items had been delivered when the latest one failed, and the place before it.
+        self._failing: tuple[int, int] | None = None
+
+    @property
+    def _size(self) -> int:
+        return self._loader._plan.arguments.batch_size or 1
 
     def _hold(self) -> None:
         plan = self._loader._plan
@@ -71,10 +80,24 @@ class LoaderIterator:
         return self
 
     def __next__(self) -> Any:
-        data = self._advance()
+        try:
+            data = self._advance()
+        except StopIteration:
+            raise
+        except BaseException:
+            self._note_failure()
+            raise
         if self._first:
             return data[0]
         return data if self._pack is None else self._pack(data)
+
+    def _note_failure(self) -> None:
+        # The source may stand behind an item that the steps above it failed to make.
+        delivered = self._items._run.delivered
+        if self._failing is None or self._failing[0] != delivered:
+            before = self._base + (delivered + self._failed) * self._size
+            self._failing = delivered, before
+        self._failed += 1
 
     def __length_hint__(self) -> int:
         """Return about how many items are left."""
@@ -121,6 +144,12 @@ class LoaderIterator:
         run = self._items._run
         if run.ended:
             return 0
+        if self._loader._plan.arguments.may_skip:
+            # Which examples are left out is only known when they were tried.
+            for passed in range(number):
+                if next(run, run) is run:
+                    return passed
+            return number
         passed = int(run.cursor.skip(number))
         run.delivered += passed
         if passed < number:
@@ -157,8 +186,9 @@ class LoaderIterator:
             raise _no_item(place, total)
         run = self._items._run
         end = plan.scheme.order(self._run).count
-        run.cursor.seek(plan.mark(min(place * (plan.arguments.batch_size or 1), end)))
+        run.cursor.seek(plan.mark(min(place * self._size, end)))
         run.ended, run.delivered = False, place
+        self._count_from(place * self._size)
 
     def _walk_to(self, place: int) -> None:
         if place < 0:
@@ -184,8 +214,15 @@ class LoaderIterator:
         if not plan.by_place:
             state: dict[str, JSON] = self._items.state_dict()
             return state
-        run = self._items._run
-        return loader_state(plan, self._run, run.cursor.tell(), run.ended)
+        run, failing = self._items._run, self._failing
+        mark = run.cursor.tell()
+        if (
+            failing is not None
+            and failing[0] == run.delivered
+            and not plan.arguments.needs_executor
+        ):
+            mark = failing[1]
+        return loader_state(plan, self._run, mark, run.ended)
 
     def load_state_dict(self, state: JSON) -> None:
         """Go to the place that a state describes.
@@ -222,8 +259,10 @@ class LoaderIterator:
         run = self._items._run
         mark = place["mark"] if "mark" in place else plan.mark(place["position"])
         run.cursor.seek(mark)
-        run.delivered = _delivered(plan, place)
+        position = int(place.get("position", 0))
+        run.delivered = -(-position // self._size)
         run.ended = bool(place["ended"])
+        self._count_from(position)
 
     def close(self) -> None:
         """Release what the run holds (workers, files); it cannot be used afterwards."""
@@ -274,11 +313,6 @@ def read_state(plan: Any, state: JSON) -> dict[str, JSON]:
         return found
 
     return guarded(check)
-
-
-def _delivered(plan: Any, place: JSON) -> int:
-    size = plan.arguments.batch_size or 1
-    return -(-int(place.get("position", 0)) // size)
 
 
 def _no_item(place: int, total: int | None) -> RequestError:

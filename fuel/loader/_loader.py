@@ -1,7 +1,8 @@
-"""`DataLoader`: data in, batches out; and `eachobs`, which makes one in passing.
+"""`DataLoader`: data in, batches out.
 
 In this room: the user's surface, and which run comes next. Not here: checks of arguments
-(`_arguments`), what is built of them (`_plan`), and the items of a run (`_iterator`).
+(`_arguments`), what is built of them (`_plan`), the items of a run (`_iterator`), and shorter ways
+to a loader (`_shortcuts`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from fuel.exceptions import RequestError, StateError
 from fuel.loader._arguments import Arguments
 from fuel.loader._iterator import LoaderIterator, loader_state, read_state
 from fuel.loader._plan import Plan
+from fuel.loader._replaying import rebuilt
 from fuel.plan import explain
 from fuel.typing import JSON
 
-__all__ = ["DataLoader", "close_dataloader_pool", "eachobs"]
+__all__ = ["DataLoader"]
 
 
 class DataLoader:
@@ -377,17 +379,7 @@ class DataLoader:
                     "load a state and iterate"
                 )
             return self._packed(replay(state, number))
-        place = read_state(plan, state)
-        stream = plan.build(serial=True)
-        items = plan.begin_at(stream, place["run"])
-        iterator = LoaderIterator(_Borrowed(plan), items, place["run"])  # type: ignore[arg-type]
-        if number == plan.items():
-            raise RequestError(f"the run has {number} items, got a request for item {number}")
-        iterator.seek(number)
-        try:
-            return next(iterator)
-        except StopIteration:
-            raise RequestError(f"the run ended before item {number}") from None
+        return rebuilt(plan, state, number)
 
     def _packed(self, data: Any) -> Any:
         if tuple(self._stream.sources) == ("item",):
@@ -481,56 +473,3 @@ class DataLoader:
     def __repr__(self) -> str:
         number = self._known_length()
         return f"<{self._plan.describe()}: {'?' if number is None else number} batches>"
-
-
-class _Borrowed:
-    """Stands for a loader behind an iterator that nobody but `replay_batch` sees."""
-
-    failures = None
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    def _left(self, iterator: Any) -> None:
-        """Forget the iterator."""
-
-    def _beginning_of(self, iterator: Any) -> Any:
-        raise NotImplementedError
-
-
-def eachobs(data: Any, batch_size: int | None = -1, **kwargs: Any) -> DataLoader:
-    """Iterate over the observations of some data, one by one, in passing.
-
-    Parameters
-    ----------
-    data : container, Dataset or stream
-        As for `DataLoader`.
-    batch_size : int, default -1
-        As for `DataLoader`; by default there are no batches.
-    **kwargs
-        The other arguments of `DataLoader`.
-
-    Returns
-    -------
-    DataLoader
-        It.
-
-    Examples
-    --------
-    >>> from fuel import eachobs
-    >>> [(x, y) for x, y in eachobs(([1, 2, 3], ['a', 'b', 'c']))]
-    [(1, 'a'), (2, 'b'), (3, 'c')]
-
-    """
-    return DataLoader(data, batch_size, **kwargs)
-
-
-def close_dataloader_pool() -> None:
-    """End the worker processes that are kept for loaders to come.
-
-    They are started when a loader first needs them, kept for the next one, and end with this
-    process by themselves.
-    """
-    from fuel.workers import close_workers
-
-    close_workers()
