@@ -142,19 +142,13 @@ class LoaderIterator:
         if number < 0:
             raise ValueError(f"`count` must be a number of items, got {count}; seek goes back")
         run = self._items._run
-        if run.ended:
-            return 0
-        if self._loader._plan.arguments.may_skip:
-            # Which examples are left out is only known when they were tried.
-            for passed in range(number):
-                if next(run, run) is run:
-                    return passed
-            return number
-        passed = int(run.cursor.skip(number))
-        run.delivered += passed
-        if passed < number:
-            run.ended = True
-        return passed
+        if not self._loader._plan.arguments.may_skip:
+            return int(run.skip(number))
+        # Which examples are left out is only known when they were tried.
+        for passed in range(number):
+            if next(run, run) is run:
+                return passed
+        return number
 
     def seek(self, number: int) -> None:
         """Go to an item of the run, forward or back, without evaluating those before it.
@@ -178,8 +172,14 @@ class LoaderIterator:
         """
         place = operator.index(number)
         plan = self._loader._plan
-        if not plan.by_place or plan.arguments.may_skip:
-            self._walk_to(place)
+        if not plan.by_place:
+            self._items.seek(place)
+            return
+        if plan.arguments.may_skip and place >= 0:
+            if place < self.delivered:
+                self._go({"position": 0, "ended": False})
+            if self.skip(place - self.delivered) < place - self.delivered:
+                raise _no_item(place, self.delivered)
             return
         total = plan.items()
         if place < 0 or (total is not None and place > total):
@@ -189,16 +189,6 @@ class LoaderIterator:
         run.cursor.seek(plan.mark(min(place * self._size, end)))
         run.ended, run.delivered = False, place
         self._count_from(place * self._size)
-
-    def _walk_to(self, place: int) -> None:
-        if place < 0:
-            raise _no_item(place, None)
-        if place < self.delivered:
-            self._items.load_state_dict(self._loader._beginning_of(self))
-        missing = place - self.delivered
-        passed = self.skip(missing)
-        if passed < missing:
-            raise _no_item(place, self.delivered)
 
     def state_dict(self) -> dict[str, JSON]:
         """Describe the place behind the item delivered last.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from fuel.exceptions import RequestError, StateError
+from fuel.exceptions import RequestError
 from fuel.loader._arguments import Arguments
 from fuel.loader._iterator import LoaderIterator, loader_state, read_state
 from fuel.loader._plan import Plan
@@ -236,18 +236,6 @@ class DataLoader:
         except Exception:  # of a process that is ending, or a chain that is broken
             self._last_state = None
 
-    def _beginning_of(self, iterator: LoaderIterator) -> JSON:
-        """Return the state with which a run began, where it has to be gone through again."""
-        if not self._plan.by_place:
-            state = iterator._items.state_dict()
-            raise StateError(
-                f"the items of a {type(self._plan.data).__name__} have no numbers, and those "
-                f"before item {state.get('delivered')} cannot be reached again; save a state "
-                "there, and load it"
-            )
-        iterator._go({"position": 0, "ended": False})
-        return iterator._items.state_dict()
-
     # -- how many, and which --------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -259,7 +247,9 @@ class DataLoader:
             Where it has no end, or nobody knows before it has run.
 
         """
-        number = self._known_length()
+        return self._counted(self._known_length())
+
+    def _counted(self, number: int | None) -> int:
         if number is None:
             reason = "it is not known how many examples there are"
             if self._plan.arguments.num_epochs is None:
@@ -282,15 +272,19 @@ class DataLoader:
         return True
 
     @property
-    def steps_per_epoch(self) -> int | None:
+    def steps_per_epoch(self) -> int:
         """How many items a run has; without an end, how many whole batches an epoch has.
 
-        None where it is not known.
+        Raises
+        ------
+        TypeError
+            Where nobody knows before it has run.
+
         """
         arguments, examples = self._plan.arguments, self._plan.examples
         if arguments.num_epochs is None and examples is not None and not arguments.may_skip:
             return examples // (arguments.batch_size or 1)
-        return self._known_length()
+        return len(self)
 
     def batch_ids(self, number: int) -> NDArray[numpy.int64]:
         """Return which examples make up a batch, without loading anything.
@@ -317,14 +311,8 @@ class DataLoader:
         """
         plan = self._plan
         if plan.scheme is None:
-            ask = getattr(self._stream, "batch_ids", None)
-            if ask is None:
-                raise TypeError(
-                    f"the examples of a {type(plan.data).__name__} have no numbers; give the "
-                    "loader a dataset or a container"
-                )
-            ids: NDArray[numpy.int64] = ask(number)
-            return ids
+            found: Any = self._stream.batch_ids(number)
+            return numpy.atleast_1d(numpy.asarray(found, dtype=numpy.int64))
         order = plan.scheme.order(self._current_run())
         size = plan.arguments.batch_size or 1
         first = number * size
@@ -333,8 +321,8 @@ class DataLoader:
             total = plan.items()
             has = "is endless" if total is None else f"has {total} batches"
             raise RequestError(f"the run {has}, got a request for batch {number}")
-        found: NDArray[numpy.int64] = order.block(first, count)
-        return found
+        ids: NDArray[numpy.int64] = order.block(first, count)
+        return ids
 
     def _current_run(self) -> int:
         latest = self._iterator()
@@ -372,13 +360,7 @@ class DataLoader:
         """
         plan = self._plan
         if not plan.by_place:
-            replay = getattr(self._stream, "replay", None)
-            if replay is None:
-                raise StateError(
-                    f"the items of a {type(plan.data).__name__} cannot be made again one by one; "
-                    "load a state and iterate"
-                )
-            return self._packed(replay(state, number))
+            return self._packed(self._stream.replay(state, number))
         return rebuilt(plan, state, number)
 
     def _packed(self, data: Any) -> Any:

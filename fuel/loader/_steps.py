@@ -19,7 +19,7 @@ from fuel.loader._structure import Structure, observations_of
 from fuel.observations._stacking import stack
 from fuel.plan import Context
 from fuel.transformers._base import Transformer
-from fuel.transformers._functions import check_function, function_name, takes_rng
+from fuel.transformers._functions import function_name, held_generator, takes_rng
 
 __all__ = ["Combine", "Observe", "PerObservation"]
 
@@ -50,7 +50,7 @@ class PerObservation:
                 "`f(observation)` or `f(observation, rng)`"
             )
         self.takes_rng = takes_rng(function)
-        check_function("DataLoader", function, None, draws=self.takes_rng, elementwise=True)
+        _refuse_generator("transform", function)
         self.function = function
         self.scheme = scheme
 
@@ -233,6 +233,7 @@ class Combine(_LoaderStep):
     ) -> None:
         super().__init__(data_stream, False, structure, function, **kwargs)
         if collate not in (None, False, True):
+            _refuse_generator("collate", collate)
             self.collate_function = collate
             collate = "function"
         self.collate = collate
@@ -280,6 +281,18 @@ class Combine(_LoaderStep):
         # Again, with the numbers that the examples have in the data.
         ordinals = [context.address(index)[0] for index in range(len(observations))]
         return stack(observations, self.scheme.order(context.epoch).at(ordinals).tolist())
+
+
+def _refuse_generator(argument: str, function: Any) -> None:
+    held = held_generator(function)
+    if held is not None:
+        hint = "draw from the `rng` of `f(observation, rng)`"
+        if argument == "collate":
+            hint = "draw in a `transform`, `f(observation, rng)`"
+        raise ValueError(
+            f"`{argument}` ({function_name(function)}) holds a generator in {held}, whose draws "
+            f"depend on the order of evaluation; {hint}"
+        )
 
 
 def _joining(part: Any) -> Callable[[list[Any]], Any]:
