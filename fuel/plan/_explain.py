@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fuel.plan._chain import children, elementwise, prefix, step_names, walk
+from fuel.plan._parts import find_parts, members, reasons
 from fuel.utils._overrides import is_ours
 
 __all__ = ["explain"]
@@ -41,11 +42,19 @@ def explain(stream: Any) -> str:
     anywhere = {id(step) for step in ahead}
     together = {id(step) for step in _fused(source, ahead)}
     joined = _joined(stream, together)
+    parts = find_parts(stream)
+    inside = {id(step) for part in parts for step in members(part)}
+    given = {id(step) for part in parts if part.given for step in part.steps}
+    why = reasons(stream)
     lines: list[str] = []
 
     def visit(step: Any, depth: int) -> None:
         if not children(step):
             note = f"source: {getattr(step, '_describe_source', lambda: type(step).__name__)()}"
+            if id(step) in why:
+                note = f"{note}; read in order, in this process: {why[id(step)]}"
+        elif hasattr(step, "_who_evaluates"):
+            note = "changes nothing"
         elif id(step) in anywhere:
             note = "elementwise: can be evaluated for any example, anywhere"
             if id(step) in together:
@@ -53,9 +62,17 @@ def explain(stream: Any) -> str:
             elif id(step) in joined:
                 note = f"{note}; in one pass with its neighbours"
         elif elementwise(step):
-            note = "elementwise, but above a step that is not: runs in order, in this process"
+            note = "elementwise, but above a step that is not: "
+            if id(step) in given:
+                note += "its items can be handed to workers"
+            elif id(step) in inside:
+                note = "elementwise: can be evaluated for any batch, anywhere"
+            else:
+                note += f"runs in order, in this process ({why.get(id(step), 'with that step')})"
             if id(step) in joined:
                 note = f"{note}; in one pass with its neighbours"
+        elif id(step) in inside:
+            note = "makes batches of the examples: can be evaluated for any batch, anywhere"
         else:
             note = _why_not(step)
         kind = "examples" if _produces_examples(step) else "batches"
@@ -73,10 +90,33 @@ def explain(stream: Any) -> str:
         fused = f"{fused}, in one pass over the rows of {names[id(source)]}"
     elif joined:
         fused = "nothing with the source"
+    who = [step._who_evaluates() for step in walk(stream) if hasattr(step, "_who_evaluates")]
+    executor = ", ".join(who) or "serial"
     lines.append(
-        f"{names[id(source)]}{above} a function of the ordinal; executor: serial; fused: {fused}"
+        f"{names[id(source)]}{above} a function of the ordinal; executor: {executor}; "
+        f"fused: {fused}"
     )
+    for step in walk(stream):
+        if hasattr(step, "_who_evaluates"):
+            lines += _evaluated(step, names)
     return "\n".join(lines)
+
+
+def _evaluated(step: Any, names: dict[int, str]) -> list[str]:
+    """Say what the workers of a step evaluate, and what they do not."""
+    lines: list[str] = []
+    inside: set[int] = set()
+    for part in step._parts():
+        steps = members(part)
+        inside.update(map(id, steps))
+        told = ", ".join(names[id(one)] for one in steps)
+        given = f", given the items of {names[id(part.source)]}" if part.given else ""
+        lines.append(f"{names[id(step)]}: {step._who_evaluates()} evaluate {told}{given}")
+    left = [one for one in walk(step.data_stream) if id(one) not in inside]
+    if left:
+        told = ", ".join(names[id(one)] for one in left)
+        lines.append(f"{names[id(step)]}: in this process, in order: {told}")
+    return lines
 
 
 def _joined(stream: Any, fused: set[int]) -> set[int]:

@@ -46,7 +46,7 @@ def fuse(cursor: MapCursor) -> Fused | Above | None:
         steps.append(below.step)
         below = below.child
     steps.reverse()
-    if type(below) is SourceCursor and below.by_rows:
+    if isinstance(below, SourceCursor) and below.by_rows:
         fused = Fused(below, steps)
         if fused.count:
             return fused

@@ -8,6 +8,8 @@ a part is evaluated (`fuel.plan._evaluation`), and who asks for what (`fuel.plan
 from __future__ import annotations
 
 import copy
+import dis
+import types
 from typing import Any, NamedTuple
 
 from fuel.plan import _memory
@@ -15,7 +17,16 @@ from fuel.plan._chain import BEHAVIOUR, children, elementwise, walk
 from fuel.schemes._base import IterationScheme
 from fuel.utils._overrides import declares, is_ours, overridden
 
-__all__ = ["GivenScheme", "Part", "detached", "find_parts", "reasons", "uses_only_ours"]
+__all__ = [
+    "GivenScheme",
+    "Part",
+    "asked_by_number",
+    "detached",
+    "find_parts",
+    "members",
+    "reasons",
+    "uses_only_ours",
+]
 
 #: Attributes of a step that belong to its epochs, not to what it does.
 _OF_EPOCHS = (
@@ -165,9 +176,25 @@ def asked_by_number(step: Any) -> bool:
 def _may_run_ahead(stream: Any) -> bool:
     """Tell whether a stream may be read ahead of what is delivered: nothing in it remembers."""
     return not any(
-        watched.part not in ("dataset", "data") or not watched.only_generators
+        not (watched.part.startswith(("dataset", "data")) and watched.only_generators)
+        and not _keeps_nothing(watched.obj)
         for watched in _memory.watched(stream)
     ) and not any(_holds_generator(step) for step in walk(stream))
+
+
+def _keeps_nothing(function: Any) -> bool:
+    """Tell whether a function has nowhere to keep anything that a position would have to hold."""
+    if type(function) is not types.FunctionType:
+        return False
+    kept = (
+        function.__closure__,
+        function.__defaults__,
+        function.__kwdefaults__,
+        function.__dict__,
+    )
+    # What it may write: a global variable, or an attribute of itself, by its name.
+    writes = any(one.opname == "STORE_GLOBAL" for one in dis.get_instructions(function))
+    return not any(kept) and not writes and function.__name__ not in function.__code__.co_names
 
 
 def _holds_generator(step: Any) -> bool:
@@ -194,7 +221,7 @@ def reasons(stream: Any) -> dict[int, str]:
         From ``id`` of a step to a sentence, for the steps that are in no part.
 
     """
-    inside = {id(step) for part in find_parts(stream) for step in _members(part)}
+    inside = {id(step) for part in find_parts(stream) for step in members(part)}
     found: dict[int, str] = {}
     for step in walk(stream):
         if id(step) in inside:
@@ -214,7 +241,8 @@ def reasons(stream: Any) -> dict[int, str]:
     return found
 
 
-def _members(part: Part) -> list[Any]:
+def members(part: Part) -> list[Any]:
+    """Return the steps of a part, lowest first."""
     own = [] if part.given else [part.source]
     group = [] if part.group is None else [part.group]
     return [*own, *part.steps, *group, *part.above]
@@ -222,7 +250,7 @@ def _members(part: Part) -> list[Any]:
 
 def uses_only_ours(part: Part) -> bool:
     """Tell whether no code of a user's runs when a part is evaluated."""
-    for step in _members(part):
+    for step in members(part):
         if not is_ours(type(step)) or any(
             hasattr(step, name) for name in ("mapping", "predicate", "function")
         ):

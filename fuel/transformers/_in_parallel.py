@@ -200,6 +200,14 @@ class Parallel(Transformer):
             self.shared_memory_bytes,
         )
 
+    def _who_evaluates(self) -> str:
+        settings = self._settings()
+        if settings.kind == "serial":
+            return "serial"
+        kind = {"auto": "", "process": "process ", "thread": "thread "}[settings.kind]
+        chosen = " of the kind that suits" if settings.kind == "auto" else ""
+        return f"{settings.workers} {kind}worker{'s' * (settings.workers > 1)}{chosen}"
+
     def close(self) -> None:
         """Let the workers go, and close the stream below."""
         super().close()
