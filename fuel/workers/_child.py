@@ -66,7 +66,7 @@ def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) ->
             encoded = encode(outcomes, leases)
             answer = ("done", token, time.perf_counter() - began, encoded, leases.take())
             del outcomes
-            _send(channel, answer, unit.items)
+            channel.send_bytes(pickle.dumps(answer, protocol=5))
         elif kind == "order":
             key, payload, count = content
             segments = receive_segments(connection, count)
@@ -82,22 +82,6 @@ def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) ->
             evaluators.pop(content[0], None)
         elif kind == "release":
             leases.release(content[0])
-
-
-def _send(channel: Channel, answer: tuple[Any, ...], count: int) -> None:
-    try:
-        payload = pickle.dumps(answer, protocol=5)
-    except Exception as error:  # an item holds what cannot be sent
-        failure = pack_failure(
-            TypeError(
-                f"an item of the part that workers evaluate cannot be sent to the consumer "
-                f"({type(error).__name__}: {error}); let the steps give arrays, numbers, text or "
-                "other picklable objects, or use kind='thread'"
-            )
-        )
-        answer = (*answer[:3], [failure] * count, answer[4])
-        payload = pickle.dumps(answer, protocol=5)
-    channel.send_bytes(payload)
 
 
 def _answer_part(

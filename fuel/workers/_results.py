@@ -101,15 +101,26 @@ def encode(outcomes: list[Any], leases: Leases) -> list[Any]:
     encoded: list[Any] = []
     for number in range(len(outcomes)):
         outcome, outcomes[number] = outcomes[number], None
-        if isinstance(outcome, Failed):
-            encoded.append(pack_failure(outcome.error))
-        elif type(outcome) is tuple:
-            columns = list(outcome)
-            del outcome
-            encoded.append(_columns(columns, leases))
-        else:
-            encoded.append((_object(outcome, leases),))
+        try:
+            if isinstance(outcome, Failed):
+                encoded.append(pack_failure(outcome.error))
+            elif type(outcome) is tuple:
+                columns = list(outcome)
+                del outcome
+                encoded.append(_columns(columns, leases))
+            else:
+                encoded.append((_object(outcome, leases),))
+        except Exception as error:
+            encoded.append(pack_failure(_unsendable(error)))
     return encoded
+
+
+def _unsendable(error: Exception) -> TypeError:
+    return TypeError(
+        f"an item that a worker evaluated cannot be sent to the consumer ({type(error).__name__}: "
+        f"{error}); let the steps give arrays, numbers, texts or other objects that can be "
+        "pickled, or use kind='thread'"
+    )
 
 
 def _columns(columns: list[Any], leases: Leases) -> list[Any]:
@@ -123,7 +134,7 @@ def _columns(columns: list[Any], leases: Leases) -> list[Any]:
         elif type(column) is numpy.ndarray and not column.dtype.hasobject:
             if column.nbytes >= _SMALLEST:
                 columns[number] = _copied(column, leases)
-        elif not isinstance(column, (str, bytes, int, float)):
+        elif not isinstance(column, (str, bytes, int, float, numpy.generic)):
             columns[number] = _object(column, leases)
     return columns
 
