@@ -108,10 +108,17 @@ BUILDERS: dict[str, Callable[[Any, int], Any]] = {
 }
 #: What is imported before the time begins.
 _IMPORTS = {
-    "numpy": "numpy", "fuel": "fuel", "fuel-object": "fuel", "torch-fork": "torch.utils.data",
+    "numpy": "numpy", "fuel": "fuel.loader._loader", "fuel-object": "fuel.loader._loader",
+    "torch-fork": "torch.utils.data",
     "torch-forkserver": "torch.utils.data", "torch-spawn": "torch.utils.data",
     "torchdata": "torchdata.stateful_dataloader", "grain": "grain", "spdl": "spdl.pipeline",
 }  # fmt: skip
+
+
+def _environment() -> dict[str, str]:
+    """As an installed package has it: compiled modules are kept, the warm-up has written them."""
+    unwanted = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+    return {name: value for name, value in os.environ.items() if name not in unwanted}
 
 
 def first_batch(name: str, workers: int) -> dict[str, float]:
@@ -127,6 +134,7 @@ def first_batch(name: str, workers: int) -> dict[str, float]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env=_environment(),
     )
     assert process.stdout is not None and process.stderr is not None
     try:
@@ -148,7 +156,8 @@ def seconds_to_import(statement: str) -> dict[str, float]:
     code = f"import time; begin = time.perf_counter(); {statement}\n"
     code += "print(time.perf_counter() - begin)"
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=_environment())
     total = time.perf_counter() - begin
     if done.returncode:
         raise RuntimeError(done.stderr[-600:])

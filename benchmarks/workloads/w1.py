@@ -32,6 +32,11 @@ WORKLOAD.prepare = prepare
 WORKLOAD.goals = [
     Goal("Fuel, DataStream and ShuffledScheme", "NumPy, x[i] and y[i]", 0.8),
     Goal("Fuel, DataStream and ShuffledScheme", BEST_PEER, 3.0),
+    Goal("Fuel DataLoader", "NumPy, x[i] and y[i]", 0.8),
+    Goal("Fuel DataLoader", "torch DataLoader", 5.0),
+    Goal("Fuel DataLoader", "torch DataLoader, whole batches", 5.0),
+    Goal("Fuel DataLoader", "Grain, examples then batch", 20.0),
+    Goal("Fuel DataLoader", "Grain, indices then one gather", 20.0),
 ]
 
 
@@ -107,6 +112,38 @@ def fuel_permuted(work: Work) -> Pass:
     return _fuel(work, "PermutedScheme")
 
 
+def _fuel_loader(work: Work, **options: Any) -> Pass:
+    from fuel import DataLoader
+
+    data = (work.given.x, work.given.y)
+    loader = DataLoader(data, batch_size=BATCH, shuffle=True, **options)
+    return lambda: drain(loader)
+
+
+@WORKLOAD.contender("Fuel DataLoader", "fuel")
+def fuel_loader(work: Work) -> Pass:
+    """The everyday way."""
+    return _fuel_loader(work)
+
+
+@WORKLOAD.contender("Fuel DataLoader, buffer=True", "fuel")
+def fuel_loader_buffer(work: Work) -> Pass:
+    """The same arrays again."""
+    return _fuel_loader(work, buffer=True)
+
+
+@WORKLOAD.contender("Fuel DataLoader, threads", "fuel")
+def fuel_loader_threads(work: Work) -> Pass:
+    """More cost than use where the work is so little."""
+    return _fuel_loader(work, parallel=work.threads)
+
+
+@WORKLOAD.contender("Fuel DataLoader, workers", "fuel")
+def fuel_loader_workers(work: Work) -> Pass:
+    """Processes, for what it is worth."""
+    return _fuel_loader(work, num_workers=work.threads)
+
+
 @WORKLOAD.contender("torch x[i] loop", "hand", lane="torch", needs=("torch",))
 def torch_index(work: Work) -> Pass:
     """What torch's users write by hand."""
@@ -124,6 +161,23 @@ def torch_loader(work: Work) -> Pass:
 
     dataset = TensorDataset(torch.from_numpy(work.given.x), torch.from_numpy(work.given.y))
     loader = DataLoader(dataset, batch_size=BATCH, shuffle=True)
+    return lambda: drain(loader)
+
+
+@WORKLOAD.contender("torch DataLoader, workers", "peer", lane="torch", needs=("torch",))
+def torch_workers(work: Work) -> Pass:
+    """The usual way, in processes."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    dataset = TensorDataset(torch.from_numpy(work.given.x), torch.from_numpy(work.given.y))
+    loader = DataLoader(
+        dataset,
+        batch_size=BATCH,
+        shuffle=True,
+        num_workers=work.threads,
+        persistent_workers=True,
+    )
     return lambda: drain(loader)
 
 

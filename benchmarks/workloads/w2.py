@@ -24,6 +24,7 @@ WORKLOAD = Workload(
 )  # fmt: skip
 COUNT, SIZE, BATCH, ROW = 50_000, (3, 32, 32), 256, 3072
 DOUBLE, SINGLE = "scaled, then cast: double precision between", "cast, then scaled: float32"
+LOADER = "Fuel DataLoader of ScaleAndShift(Cast)"
 FACTOR, OFFSET = 1 / 255 / 0.25, -0.47 / 0.25
 SCALE = (1 / 255 / numpy.array([0.247, 0.243, 0.262])).astype(numpy.float32)[:, None, None]
 SHIFT = (-numpy.array([0.491, 0.482, 0.447]) / [0.247, 0.243, 0.262]).astype(numpy.float32)
@@ -44,6 +45,11 @@ WORKLOAD.goals = [
     Goal("Fuel, Cast(ScaleAndShift)", BEST_PEER, 2.5),
     Goal("Fuel, ScaleAndShift(Cast)", "C loop in float32", 0.8),
     Goal("Fuel, ScaleAndShift(Cast)", BEST_PEER, 3.5),
+    Goal(LOADER, "NumPy, x[i].astype(float32) * a + b", 0.8),
+    Goal(LOADER, "torch DataLoader", 5.0),
+    Goal(LOADER, "torch DataLoader, whole batches", 5.0),
+    Goal(LOADER, "Grain, examples then batch", 20.0),
+    Goal(LOADER, "Grain, whole batches", 20.0),
 ]
 
 
@@ -170,6 +176,33 @@ def fuel_single(work: Work) -> Pass:
 
     stream = ScaleAndShift(Cast(_stream(work), "float32"), FACTOR, OFFSET)
     return lambda: drain(batch for (batch,) in stream.get_epoch_iterator())
+
+
+def _fuel_loader(work: Work, **options: Any) -> Pass:
+    from fuel import DataLoader
+    from fuel.datasets import IndexableDataset
+    from fuel.schemes import ShuffledExampleScheme
+    from fuel.streams import DataStream
+    from fuel.transformers import Cast, ScaleAndShift
+
+    x = work.given.x
+    scheme = ShuffledExampleScheme(len(x))
+    stream: Any = DataStream(IndexableDataset({"x": x}), iteration_scheme=scheme)
+    stream = ScaleAndShift(Cast(stream, "float32"), SCALE, SHIFT)
+    loader = DataLoader(stream, batch_size=BATCH, **options)
+    return lambda: drain(batch for (batch,) in loader)
+
+
+@WORKLOAD.contender(LOADER, "fuel", case=SINGLE)
+def fuel_loader(work: Work) -> Pass:
+    """Batches of what is done to examples, a scale and a shift for each channel."""
+    return _fuel_loader(work)
+
+
+@WORKLOAD.contender(f"{LOADER}, workers", "fuel", case=SINGLE)
+def fuel_loader_workers(work: Work) -> Pass:
+    """Processes, for what it is worth."""
+    return _fuel_loader(work, num_workers=work.threads)
 
 
 @WORKLOAD.contender("Fuel, Cast(ScaleAndShift), float32 per channel", "fuel", case=SINGLE)

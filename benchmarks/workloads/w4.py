@@ -26,6 +26,10 @@ One = Callable[[bytes, Any], Any]
 
 C_NAME = "C, libjpeg-turbo decodes the window, threads"
 OURS, PILLOW = "Fuel, our extension", "Fuel, Pillow alone"
+LOADER, LOADER_PILLOW = (
+    "Fuel DataLoader, our extension, workers",
+    "Fuel DataLoader, Pillow, workers",
+)
 TORCH_SIMPLE, TORCH_PILLOW = (
     "torch DataLoader, simplejpeg, workers",
     "torch DataLoader, Pillow, workers",
@@ -45,6 +49,9 @@ WORKLOAD.goals = [
     Goal(OURS, BEST_PEER, 0.97),
     Goal(OURS, TORCH_SIMPLE, 1.5),
     Goal(PILLOW, TORCH_PILLOW, 1.0),
+    Goal(LOADER, BEST_PEER, 1.0),
+    Goal(LOADER, TORCH_SIMPLE, 1.5),
+    Goal(LOADER_PILLOW, TORCH_PILLOW, 1.0),
 ]
 
 
@@ -162,6 +169,51 @@ def fuel_compiled(work: Work) -> Pass:
 def fuel_pillow(work: Work) -> Pass:
     """The same chain where only Pillow is installed."""
     return _fuel(work)
+
+
+def _fuel_loader(work: Work, **options: Any) -> Pass:
+    from fuel import DataLoader
+    from fuel.datasets import IndexableDataset
+    from fuel.schemes import ShuffledExampleScheme
+    from fuel.streams import DataStream
+    from fuel.transformers.image import (
+        ImagesFromBytes,
+        RandomFixedSizeCrop,
+        RandomHorizontalFlip,
+    )
+
+    files = work.given.files
+    scheme = ShuffledExampleScheme(len(files))
+    stream: Any = DataStream(IndexableDataset({"image": files}), iteration_scheme=scheme)
+    stream = RandomHorizontalFlip(RandomFixedSizeCrop(ImagesFromBytes(stream), (SIDE, SIDE)))
+    loader = DataLoader(stream, batch_size=BATCH, **options)
+
+    def batches() -> Iterator[Any]:
+        for (images,) in loader:
+            assert images.shape[1:] == (3, SIDE, SIDE)
+            yield images
+
+    return lambda: drain(batches())
+
+
+@WORKLOAD.contender(LOADER, "fuel", environment={"FUEL_JPEG": "compiled"})
+def fuel_loader(work: Work) -> Pass:
+    """The same chain in processes."""
+    return _fuel_loader(work, num_workers=work.threads)
+
+
+@WORKLOAD.contender(
+    "Fuel DataLoader, our extension, threads", "fuel", environment={"FUEL_JPEG": "compiled"}
+)
+def fuel_loader_threads(work: Work) -> Pass:
+    """The same chain in threads."""
+    return _fuel_loader(work, parallel=work.threads)
+
+
+@WORKLOAD.contender(LOADER_PILLOW, "fuel", environment={"FUEL_JPEG": "pillow"})
+def fuel_loader_pillow(work: Work) -> Pass:
+    """Processes where only Pillow is installed."""
+    return _fuel_loader(work, num_workers=work.threads)
 
 
 class Images:
