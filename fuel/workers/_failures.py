@@ -101,7 +101,7 @@ class FailurePolicy:
                 )
         if self.max_fraction is not None and not 0 <= self.max_fraction <= 1:
             raise ValueError(
-                f"`max_fraction` must lie between 0 and 1, got {self.max_fraction!r:.80}; 0.01 "
+                f"`max_fraction` must be a number from 0 to 1, got {self.max_fraction!r:.80}; 0.01 "
                 "allows one item in a hundred to fail"
             )
 
