@@ -19,7 +19,13 @@ from fuel.schemes import (
     ShuffledExampleScheme,
     ShuffledScheme,
 )
-from fuel.streams import AbstractDataStream, DataStream
+from fuel.streams import (
+    AbstractDataStream,
+    DataStream,
+    InterleavedStream,
+    MixtureStream,
+    ShardedStream,
+)
 from fuel.testing import StreamContract
 from fuel.transformers import (
     Batch,
@@ -155,6 +161,65 @@ MAKERS = {
         ("a", "b", "c", "d"),
         on_unequal="cycle",
     ),
+    "Mixture": lambda tmp: MixtureStream([single(), Mapping(single(3), noise)], [2, 1]),
+    "Mixture, all": lambda tmp: Mapping(
+        MixtureStream([single(3), single(6), single(1)], [3, 2, 1], stop="all"), noise
+    ),
+    "Mixture, cycle, of batches": lambda tmp: Mapping(
+        MixtureStream(
+            [batches(), batches(SequentialScheme(3, 2), 3)],
+            [0.25, 0.75],
+            stop="cycle",
+            schedule={4: [1, 1]},
+        ),
+        noise,
+    ),
+    "Mixture, cycle, of iterables": lambda tmp: MixtureStream(
+        [DataStream(IterableDataset(items)) for items in ("abc", "1234567")], [1, 1], stop="cycle"
+    ),
+    "Batch of a Mixture": lambda tmp: Batch(
+        MixtureStream([single(), Filter(single(5), odd)], [1, 2], stop="cycle"), ConstantScheme(4)
+    ),
+    "Interleaved": lambda tmp: InterleavedStream(
+        [single(4), single(1), single(3), single(2)], cycle_length=2, block_length=2
+    ),
+    "Interleaved batches": lambda tmp: Mapping(
+        InterleavedStream([batches(), batches(SequentialScheme(9, 2)), batches()]), noise
+    ),
+    "Sharded": lambda tmp: Mapping(
+        ShardedStream(batches(PermutedScheme(10, 2, seed=5)), rank=1, world_size=2), noise
+    ),
+    "Sharded, padded": lambda tmp: ShardedStream(
+        Mapping(Batch(Filter(single(), odd), ConstantScheme(2)), noise),
+        rank=1,
+        world_size=2,
+        remainder="pad",
+    ),
+    "Sharded, padded, alone": lambda tmp: ShardedStream(
+        batches(), rank=0, world_size=1, remainder="pad"
+    ),
+    "Sharded, padded, of a function that remembers": lambda tmp: ShardedStream(
+        Mapping(batches(), halves, add_sources=("sum",)), rank=2, world_size=3, remainder="pad"
+    ),
+    "Sharded, wrapped": lambda tmp: ShardedStream(
+        batches(PermutedScheme(10, 3, seed=5)), rank=2, world_size=3, remainder="wrap"
+    ),
+    "Sharded, wrapped, shuffled": lambda tmp: ShardedStream(
+        batches(ShuffledScheme(10, 3)), rank=2, world_size=3, remainder="wrap"
+    ),
+    "Sharded, wrapped, of examples": lambda tmp: Batch(
+        ShardedStream(single(), rank=1, world_size=2, remainder="wrap"), ConstantScheme(2)
+    ),
+    "Sharded, alone": lambda tmp: ShardedStream(batches(), rank=0, world_size=1),
+    "Sharded, of a Mixture": lambda tmp: ShardedStream(
+        Batch(MixtureStream([single(), single(5)], [1, 1], stop="cycle"), ConstantScheme(2)),
+        rank=0,
+        world_size=2,
+        remainder="wrap",
+    ),
+    "Sharded, of an iterable": lambda tmp: ShardedStream(
+        DataStream(IterableDataset({"x": list(range(7))})), rank=1, world_size=3, remainder="pad"
+    ),
     "MultiProcessing": lambda tmp: MultiProcessing(Cast(batches(), "float32"), max_store=2),
     "MultiProcessing below": lambda tmp: Batch(
         MultiProcessing(Unpack(batches()), max_store=3), ConstantScheme(3)
@@ -186,6 +251,7 @@ LEGACY = {
     "HDF5",
     "HDF5 in memory",
     "Merge, cycle, shuffled",
+    "Sharded, wrapped, shuffled",
 }
 
 
