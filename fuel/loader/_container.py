@@ -155,7 +155,7 @@ class _BufferedCursor(SourceCursor):
 
     def __init__(self, start: Start, step: BufferedStream) -> None:
         super().__init__(start, step)
-        self.buffers: dict[int, Any] = {}
+        self.buffers: dict[int, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "buffers": {}}
@@ -186,9 +186,11 @@ class _BufferedCursor(SourceCursor):
             return self.dataset._take(table, rows, False)
         if len(table) < self.step.iteration_scheme.examples:
             return self.dataset._take(table, rows, False)  # which says what is missing
-        out = self._buffer(place, table, len(rows))[: len(rows)]
+        out = self._buffer(place, table, len(rows))
+        if len(out) > len(rows):
+            out = out[: len(rows)]
         # Clipping nothing, for all rows are there; to raise an error, NumPy would need a buffer.
-        return numpy.take(table, rows, axis=0, out=out, mode="clip")
+        return table.take(rows, 0, out, "clip")
 
     def _one(self, place: int, table: Any, row: int) -> Any:
         if not _is_numeric(table) or table.ndim < 2:
@@ -198,15 +200,10 @@ class _BufferedCursor(SourceCursor):
         return out
 
     def _buffer(self, place: int, table: Any, size: int) -> Any:
-        buffer = self.buffers.get(place)
-        shape, dtype = table.shape[1:], table.dtype
-        if (
-            buffer is None
-            or len(buffer) < size
-            or buffer.shape[1:] != shape
-            or buffer.dtype != dtype
-        ):
-            buffer = self.buffers[place] = memory.empty((size, *shape), dtype)
+        known, buffer = self.buffers.get(place, (None, None))
+        if known is not table or len(buffer) < size:
+            buffer = memory.empty((size, *table.shape[1:]), table.dtype)
+            self.buffers[place] = table, buffer
         return buffer
 
 

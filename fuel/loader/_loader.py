@@ -321,7 +321,7 @@ class DataLoader:
             total = plan.items()
             has = "is endless" if total is None else f"has {total} batches"
             raise RequestError(f"the run {has}, got a request for batch {number}")
-        ids: NDArray[numpy.int64] = order.block(first, count)
+        ids: NDArray[numpy.int64] = order.block(first, count).copy()
         return ids
 
     def _current_run(self) -> int:

@@ -25,6 +25,9 @@ __all__ = ["ENDLESS", "BatchOrder", "ExampleOrder", "RunOrder", "first_epoch"]
 #: The number of places in a run without end: more than anybody will see, and no more than a
 #: position can count.
 ENDLESS = 1 << 62
+#: How many places are computed at once where they are gone through. A place then takes 28 ns
+#: instead of 45, and the first ones not much longer than a batch takes to be read.
+_AHEAD = 2048
 
 
 def first_epoch(run: int, epochs: int | None) -> int:
@@ -80,7 +83,9 @@ class RunOrder:
         self.first = first_epoch(run, epochs)
         times = ENDLESS // max(1, examples) if epochs is None else epochs
         self.count = min(examples * times, ENDLESS)
-        self._known: Permutation | None = None
+        # What was computed last: the permutation, the epoch and first place in it, the indices.
+        # Replaced as a whole, so that threads may share an order.
+        self._known: tuple[Permutation, int, int, NDArray[numpy.int64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_known": None}
@@ -98,7 +103,7 @@ class RunOrder:
         Returns
         -------
         numpy.ndarray, shape (size,), dtype int64
-            Indices of examples.
+            Indices of examples. Not to be changed: they may be handed out again.
 
         Raises
         ------
@@ -131,11 +136,21 @@ class RunOrder:
         """Return the indices at places that all lie in one epoch."""
         if self.seed is None:
             return numpy.arange(place, place + size, dtype=numpy.int64)
-        number = self.first + epoch
-        known = self._known
-        if known is None or known.epoch != number:
-            known = self._known = Permutation(self.seed, number, self.examples)
-        return known.block(place, size)
+        known, count = self._known, size
+        if known is not None and known[1] == epoch:
+            order, _, first, found = known
+            offset = place - first
+            if 0 <= offset <= len(found):
+                if offset + size <= len(found):
+                    return found[offset : offset + size]
+                # The places come one after the other: more of them at once take less time each.
+                count = max(size, min(_AHEAD, self.examples - place))
+        else:
+            assert self.seed is not None
+            order = Permutation(self.seed, self.first + epoch, self.examples)
+        found = order.block(place, count)
+        self._known = order, epoch, place, found
+        return found[:size]
 
 
 class _RunScheme(IterationScheme):
