@@ -173,8 +173,7 @@ class _BatchCursor(RequestCursor):
             raise StopIteration
         if len(examples) < count and self.step.strictness == 2:
             self.refuse_short(count, len(examples))
-        context, sources = Context.gather(contexts), list(zip(*examples, strict=False))
-        batch = tuple([stack(source) for source in sources])
+        context, batch = Context.gather(contexts), self.put_together(examples)
         self.context, self.examples, self.contexts = context, [], []
         return batch
 
@@ -221,6 +220,11 @@ class _BatchCursor(RequestCursor):
             "and `strictness` is 2; ask for a number that divides the examples, or use strictness "
             "0 (a short last batch) or 1 (drop it)"
         )
+
+    @staticmethod
+    def put_together(examples: list[Any]) -> Any:
+        """Return examples as a batch."""
+        return tuple([stack(source) for source in zip(*examples, strict=False)])
 
     def _at_once(self, count: int) -> Any:
         """Return a batch fetched as one, None where examples can only be had one by one."""

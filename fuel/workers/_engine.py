@@ -20,10 +20,12 @@ from fuel.plan._schedule import Planned, Schedule
 from fuel.typing import JSON
 from fuel.workers._base import Done, Failed
 from fuel.workers._blame import evaluated
+from fuel.workers._entries import Entry, size_of, unread
 from fuel.workers._failures import Failure, Failures
+from fuel.workers._pieces import COSTLY_S, Pieces
 from fuel.workers._replacing import replacement
 
-__all__ = ["Entry", "ExecutorCursor"]
+__all__ = ["ExecutorCursor"]
 
 _logger = logging.getLogger("fuel.workers")
 
@@ -34,41 +36,6 @@ _LOOK_S = 1.0
 _UNIT_S = 0.002
 #: How many items a unit may have.
 _LARGEST_UNIT = 256
-
-
-class Entry:
-    """A unit on its way, or a gap of items that nobody will ask for.
-
-    Parameters
-    ----------
-    planned : Planned or None
-        The unit; None for a gap.
-    count : int
-        How many items there are.
-    after : object, optional
-        Where the pass stands behind a gap.
-    context : Context, optional
-        That of the last item of a gap.
-
-    """
-
-    __slots__ = ("after", "began", "context", "count", "index", "outcomes", "planned")
-
-    def __init__(
-        self, planned: Planned | None, count: int, after: Any = None, context: Any = None
-    ) -> None:
-        self.context = context
-        self.planned = planned
-        self.count = count
-        self.after = after
-        self.index = 0
-        self.outcomes: list[Any] | None = None
-        self.began = 0.0
-
-    @property
-    def left(self) -> int:
-        """How many of the items were not delivered."""
-        return self.count - self.index
 
 
 class ExecutorCursor(Cursor):
@@ -116,7 +83,7 @@ class ExecutorCursor(Cursor):
         self._by_place = False
 
     def __getstate__(self) -> dict[str, Any]:
-        queue = deque(_unread(entry) for entry in self.queue)
+        queue = deque(unread(entry) for entry in self.queue)
         return {**self.__dict__, "pool": None, "queue": queue, "_entries": {}, "_by_place": False}
 
     # -- one item -------------------------------------------------------------------------------
@@ -198,7 +165,8 @@ class ExecutorCursor(Cursor):
 
     def _forget(self, entry: Entry) -> None:
         if entry.planned is not None:
-            self._entries.pop(entry.planned.unit.number, None)
+            for unit in entry.units:
+                self._entries.pop(unit.number, None)
 
     def _end(self) -> None:
         if self.error is not None:
@@ -275,16 +243,18 @@ class ExecutorCursor(Cursor):
 
     def _submit(self, entry: Entry) -> None:
         assert entry.planned is not None
-        unit = entry.planned.unit
         entry.began = time.perf_counter()
-        self._entries[unit.number] = entry
-        self.pool.submit(unit)
+        if self.part.group is not None and self.pool.workers > 1 and self.per_item > COSTLY_S:
+            entry.pieces = Pieces.of(self.schedule, entry.planned, self.per_item)
+        for unit in entry.units:
+            self._entries[unit.number] = entry
+            self.pool.submit(unit)
 
     def _wait(self, entry: Entry) -> None:
         """Wait until something is done."""
         assert entry.planned is not None
         pool, unit = self.pool, entry.planned.unit
-        if self.crew.may_help(self, pool) and pool.withdraw(unit.number):
+        if not entry.pieces and self.crew.may_help(self, pool) and pool.withdraw(unit.number):
             evaluator = self.crew.evaluator(self, self._by_place)
             began = time.perf_counter()
             outcomes = evaluated(evaluator, unit, "")
@@ -307,11 +277,23 @@ class ExecutorCursor(Cursor):
         entry = self._entries.get(done.number)
         if entry is None:
             return  # passed over meanwhile
+        if entry.pieces is not None:
+            if not entry.pieces.add(done):
+                return
+            done = self._put_together(entry, entry.pieces)
         entry.outcomes = done.outcomes
         if not self.item_bytes:
-            self.item_bytes = _size(done.outcomes[0])
+            self.item_bytes = size_of(done.outcomes[0])
         per_item = done.seconds / max(1, entry.count)
         self.per_item = per_item if not self.per_item else 0.7 * self.per_item + 0.3 * per_item
+
+    def _put_together(self, entry: Entry, pieces: Pieces) -> Done:
+        """Make the batch of its pieces."""
+        assert entry.planned is not None
+        context = self.schedule.context(entry.planned, 0)
+        evaluator = self.crew.evaluator(self, False)
+        outcome = pieces.put_together(self.schedule.grouping, evaluator, context)
+        return Done(entry.planned.unit.number, [outcome], pieces.seconds)
 
     def evaluate_now(self, planned: Planned) -> Any:
         """Have a single item evaluated, and wait for it."""
@@ -469,7 +451,8 @@ class ExecutorCursor(Cursor):
             if entry.planned is None or not entry.left:
                 self.queue.popleft()
                 if entry.planned is not None and entry.outcomes is None and self.pool is not None:
-                    self.pool.withdraw(entry.planned.unit.number)
+                    for unit in entry.units:
+                        self.pool.withdraw(unit.number)
                 self._forget(entry)
         return passed
 
@@ -500,17 +483,3 @@ class ExecutorCursor(Cursor):
             pool.close()
         self.ended = True
         super().close()
-
-
-def _size(outcome: Any) -> int:
-    """Return about how many bytes an item takes; at least 1."""
-    parts = outcome if isinstance(outcome, tuple) else (outcome,)
-    return 1 + sum(int(getattr(part, "nbytes", 1024)) for part in parts)
-
-
-def _unread(entry: Entry) -> Entry:
-    """Return an entry as it is pickled: without what was evaluated."""
-    twin = Entry(entry.planned, entry.count, entry.after, entry.context)
-    twin.index = entry.index
-    twin.began = entry.began
-    return twin
