@@ -96,9 +96,7 @@ def _source(plan: dict[str, Any]) -> Any:
         images = numpy.arange(ROWS * 12, dtype=numpy.uint8).reshape(ROWS, 3, 4)
         return DataStream(IterableDataset({"x": images, "n": list(range(ROWS))}), seed=7)
     schemes = _BATCH_SCHEMES if plan["batches"] else _EXAMPLE_SCHEMES
-    return DataStream(
-        _dataset(plan["data"]), iteration_scheme=schemes[plan["order"]](), seed=7
-    )
+    return DataStream(_dataset(plan["data"]), iteration_scheme=schemes[plan["order"]](), seed=7)
 
 
 def build(plan: dict[str, Any]) -> Any:
@@ -148,5 +146,3 @@ def equal(one: Any, other: Any) -> bool:
             return all(map(equal, one.ravel().tolist(), other.ravel().tolist()))
         return one.tobytes() == other.tobytes()
     return bool(one == other)
-
-

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from fuel.transformers import Parallel
 
 
-
 def _load(name: str) -> Any:
     key = f"workers_{name}"
     if key not in sys.modules:

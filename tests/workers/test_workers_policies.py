@@ -142,7 +142,9 @@ def test_a_function_decides(kind: str) -> None:
 def test_a_function_that_answers_nonsense_raises_the_error_with_a_note() -> None:
     with pytest.raises(ValueError, match="is bad") as caught:
         run(examples({5}), "thread", lambda failure: 42)
-    assert any("returned 42" in note for note in getattr(caught.value, "__notes__", ["returned 42"]))
+    assert any(
+        "returned 42" in note for note in getattr(caught.value, "__notes__", ["returned 42"])
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
