@@ -384,7 +384,12 @@ def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[int
 
 
 def _why_not_fork() -> str:
-    others = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
+    others = [
+        one.name
+        for one in threading.enumerate()
+        # The kernels' own threads are made again after a fork, locks and all.
+        if one is not threading.current_thread() and not one.name.startswith("fuel-kernels-")
+    ]
     if others:
         return (
             f"it has other threads ({', '.join(others[:4])}), whose locks would stay locked in "
