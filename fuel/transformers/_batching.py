@@ -203,9 +203,10 @@ class _BatchCursor(RequestCursor):
         if left and self.step.strictness == 2:
             self.refuse_short(size, left)
         passed: int = there // size + (1 if left and self.step.strictness == 0 else 0)
-        self.requests.skip(passed)
-        self.own = self.requests.tell()
-        if passed == count:
+        if passed:  # else somebody who asks ahead may have made a request in vain
+            self.requests.skip(passed)
+            self.own = self.requests.tell()
+        if passed and passed == count:
             last = left or size
             first = self.child.context.address()[0] - last + 1
             self.context = Context(
