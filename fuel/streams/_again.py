@@ -1,19 +1,52 @@
 """Passes over streams that were passed over before: their next epoch, or the same one again.
 
-In this room: `Opened`, a pass and what it began from. Not here: the epoch of a whole chain
-(`fuel.plan`), and why somebody would begin again (`_several`, `_shard`).
+In this room: `Opened`, a pass and what it began from, and `Spot`, a place to go back to. Not here:
+the epoch of a whole chain (`fuel.plan`), and why somebody would begin again (`_several`, `_shard`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuel.plan import Start
+from fuel.exceptions import StateError
+from fuel.plan import Start, _memory
 from fuel.plan._run import described
 from fuel.plan._upcoming import orders, set_orders
 from fuel.typing import JSON
 
-__all__ = ["Opened"]
+__all__ = ["Opened", "Spot"]
+
+
+class Spot(NamedTuple):
+    """A place in a stream, and what users' steps below remembered there.
+
+    Attributes
+    ----------
+    mark : JSON
+        The place.
+    memory : dict or None
+        What was remembered; None where nothing can be.
+
+    """
+
+    mark: JSON
+    memory: JSON
+
+    @classmethod
+    def of(cls, cursor: Any, stream: Any) -> Spot | StateError:
+        """Return where a pass of a stream is; an error where that cannot be said."""
+        try:
+            memory = _memory.capture(stream) if _memory.remembers(stream) else None
+            return cls(cursor.tell(), memory)
+        except StateError as error:
+            return error
+
+    def reach(self, cursor: Any, stream: Any) -> None:
+        """Bring a pass of the stream there, as it was then."""
+        cursor.seek(self.mark)
+        if self.memory is not None:
+            # Last, because going there may have run users' code.
+            _memory.restore(stream, self.memory)
 
 
 class Opened:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuel.exceptions import StateError
 from fuel.plan import Cursor
+from fuel.streams._again import Spot
 from fuel.streams._over import OverStreams, count_below, goes_back, need_alike
 from fuel.streams._proportions import Proportions, as_shares, first_beyond
 from fuel.streams._several import SeveralCursor, told
@@ -321,17 +322,21 @@ class _MixtureCursor(SeveralCursor):
         index = self._turn()
         if index < 0 or any(self.count < at < self.count + count for at in self.changes):
             return False
-        try:
-            marks = [one.tell() for one in self.passes]
-        except StateError:
+        spots = [
+            Spot.of(one, stream)
+            for one, stream in zip(self.passes, self.step.data_streams, strict=True)
+        ]
+        if any(isinstance(spot, StateError) for spot in spots):
             return False
         choices = self.choices.copy()
         last = choices.advance(count)
         each = [now - was for now, was in zip(choices.counts, self.choices.counts, strict=True)]
         for number, wanted in enumerate(each):
             if wanted and self.passes[number].skip(wanted) < wanted:
-                for place, mark in zip(self.passes, marks, strict=True):
-                    place.seek(mark)
+                for one, stream, spot in zip(
+                    self.passes, self.step.data_streams, spots, strict=True
+                ):
+                    spot.reach(one, stream)  # type: ignore[union-attr]
                 return False
         self.choices = choices
         self.count += count

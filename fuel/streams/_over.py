@@ -12,7 +12,6 @@ from typing import Any
 
 from fuel.exceptions import IteratorInvalidatedError
 from fuel.iterator import DataIterator
-from fuel.plan import _memory
 from fuel.plan._chain import children, walk
 from fuel.schemes import IterationScheme
 from fuel.schemes._base import is_custom
@@ -205,8 +204,6 @@ def batch_size_of(stream: Any) -> int | None:
 
 def goes_back(stream: Any) -> bool:
     """Tell whether the order below a stream is such that its passes can go back to a place."""
-    if _memory.remembers(stream):
-        return False  # what users' code remembers would be brought to it twice
     for one in walk(stream):
         if overridden(one, "get_data", "get_epoch_iterator", "_make_cursor"):
             return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fuel.plan import Cursor, _memory
+from fuel.plan import Cursor
 from fuel.plan._chain import walk
 from fuel.streams._over import OverStreams, batch_size_of, count_below, need_stream
 from fuel.streams._rank import rank_and_size
@@ -83,7 +83,9 @@ class ShardedStream(OverStreams):
 
     Steps that change the number of examples (`Filter`, ...) are to stand below, and are
     evaluated on every rank, for all of them. To learn of the last step, ``'pad'`` may evaluate
-    its last batch on every rank.
+    its last batch on every rank; ``'wrap'`` evaluates the first batches of the epoch once more,
+    and raises a ValueError then if steps or functions below remember something from one item to
+    the next.
 
     Examples
     --------
@@ -176,12 +178,6 @@ class ShardedStream(OverStreams):
         self._refuse_skipping(whole_chain)
         if self.world_size == 1 and self.remainder == "drop":
             return WholeCursor(start, self)
-        if self.remainder == "wrap" and _memory.remembers(self.data_stream):
-            raise ValueError(
-                "remainder='wrap' evaluates the first examples of the epoch once more, which is "
-                "not possible with steps or functions below that remember something from item to "
-                "item; use 'pad' or 'drop', or declare them `elementwise = True`"
-            )
         return ShardCursor(start, self)
 
     def _num_items(self) -> int | None:

@@ -6,13 +6,15 @@ filled (`_filling`), and what the stream says of itself (`_shard`).
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from fuel.exceptions import StateError
 from fuel.plan import Context, Cursor, _memory
-from fuel.streams._again import Opened
+from fuel.streams._again import Opened, Spot
 from fuel.streams._filling import joined, repeated, rows_in
 from fuel.streams._over import batch_size_of, goes_back
 from fuel.typing import JSON
@@ -72,7 +74,7 @@ class ShardCursor(Cursor):
 
     Attributes
     ----------
-    at : JSON or StateError
+    at : Spot or StateError
         The place behind the last step that was delivered.
     steps : int
         How many were.
@@ -103,8 +105,8 @@ class ShardCursor(Cursor):
         self.remainder = step.remainder
         self.examples = bool(step.produces_examples)
         self.declared = 0 if self.examples else batch_size_of(step.data_stream) or 0
-        # Steps that remember something are not run twice: what may be needed again is kept.
-        self.evaluates = self.remainder == "pad" and _memory.remembers(step.data_stream)
+        # Whether all items are evaluated, because one cannot go back for the last one.
+        self.evaluates = False
         self.returns = goes_back(step.data_stream)
         self.full = 0
         self.steps = 0
@@ -115,14 +117,13 @@ class ShardCursor(Cursor):
         self._share()
 
     def _place(self) -> Any:
-        try:
-            return self.child.tell()
-        except StateError as error:
-            return error
+        return Spot.of(self.child, self.step.data_stream)
 
     def _begin(self, at: Any) -> None:
         """Get ready for a step."""
         self.at = at
+        if self.remainder == "pad" and isinstance(at, StateError):
+            self.evaluates = True
         self.gone = self.earlier = self.last = 0
         self.own: Any = None
         self.latest: Any = None
@@ -233,7 +234,7 @@ class ShardCursor(Cursor):
         """After an error: begin the step anew, where that is possible."""
         self.failed = False
         if self.returns and not isinstance(self.at, StateError):
-            self.child.seek(self.at)
+            self.at.reach(self.child, self.step.data_stream)
             self.over = False
             self._begin(self.at)
             self._share()
@@ -279,21 +280,26 @@ class ShardCursor(Cursor):
         """Return the last item of the epoch, which is another rank's."""
         if self.latest is not None:
             return self.latest
-        cursor = self._at_last_step()
-        try:
+        with self._once_more(self.at) as cursor:
             cursor.skip(self.gone - 1)
             return next(cursor), cursor.context
+
+    @contextlib.contextmanager
+    def _once_more(self, at: Any) -> Iterator[Any]:
+        """Begin the epoch once more beside this pass, and leave all as if nobody had."""
+        stream = self.step.data_stream
+        now = _memory.capture(stream) if _memory.remembers(stream) else None
+        cursor = self.opened.first_again()
+        try:
+            if isinstance(at, Spot):
+                at.reach(cursor, stream)
+            elif at is not None:
+                cursor.skip(self.steps * self.world_size)
+            yield cursor
         finally:
             _let_go(cursor)
-
-    def _at_last_step(self) -> Any:
-        """Return another pass of this epoch, at the beginning of the last step."""
-        cursor = self.opened.first_again()
-        if isinstance(self.at, StateError):
-            cursor.skip(self.steps * self.world_size)
-        else:
-            cursor.seek(self.at)
-        return cursor
+            if now is not None:
+                _memory.restore(stream, now)
 
     def _wrapped(self) -> Any:
         """Return the own item of the last step, filled from the beginning of the epoch."""
@@ -310,49 +316,48 @@ class ShardCursor(Cursor):
         return self._from_beginning(full - rows + (self.rank - self.gone) * full, full)
 
     def _rows_of_last(self) -> int:
-        cursor = self._at_last_step()
-        try:
+        with self._once_more(self.at) as cursor:
             cursor.skip(self.gone - 1)
             if cursor.skip(1) and cursor.context.is_batch:
                 return len(cursor.context.ordinals)
-        finally:
-            _let_go(cursor)
         return rows_in(self._last_item()[0])
 
     def _from_beginning(self, offset: int, count: int) -> Any:
         """Return so many examples of the epoch, from some place on, beginning again at its end."""
-        cursor = self.opened.first_again()
-        try:
-            if self.examples:
+        stream = self.step.data_stream
+        if _memory.remembers(stream) and _memory.capture(stream):
+            raise ValueError(
+                "remainder='wrap' evaluates the first examples of the epoch once more, but steps "
+                "or functions below remember something since, and would make others of them; use "
+                "'pad' or 'drop'"
+            )
+        if self.examples:
+            with self._once_more(None) as cursor:
                 total = cursor.skip(offset + 1)
-                _let_go(cursor)
-                cursor = self.opened.first_again()
+            with self._once_more(None) as cursor:
                 cursor.skip(offset if total > offset else offset % total)
                 return next(cursor), cursor.context
-            parts: list[tuple[Any, Context]] = []
-            full = self._full()
-            whole = offset // full
-            if whole and cursor.skip(whole) == whole:
-                offset -= whole * full
-            elif whole:
-                _let_go(cursor)
-                cursor = self.opened.first_again()
-            while count:
-                try:
-                    data = next(cursor)
-                except StopIteration:
-                    _let_go(cursor)
-                    cursor = self.opened.first_again()
-                    continue
-                rows = rows_in(data)
-                taken = list(range(offset, min(rows, offset + count)))
-                offset = max(0, offset - rows)
-                if taken:
-                    parts.append(repeated(data, cursor.context, taken))
-                    count -= len(taken)
-            return joined(parts)
-        finally:
-            _let_go(cursor)
+        parts: list[tuple[Any, Context]] = []
+        full = self._full()
+        whole = offset // full
+        while count:
+            with self._once_more(None) as cursor:
+                if whole:
+                    there = cursor.skip(whole) == whole and self._size_of(cursor.context) == full
+                    offset -= whole * full if there else 0
+                    whole = 0
+                    if not there:
+                        continue  # there are not so many: batch by batch, round and round
+                for data in cursor:
+                    rows = rows_in(data)
+                    taken = list(range(offset, min(rows, offset + count)))
+                    offset = max(0, offset - rows)
+                    if taken:
+                        parts.append(repeated(data, cursor.context, taken))
+                        count -= len(taken)
+                    if not count:
+                        break
+        return joined(parts)
 
     # -- the place ------------------------------------------------------------------------------
 
@@ -360,7 +365,7 @@ class ShardCursor(Cursor):
         """Describe the place behind the last step, as the stream below does."""
         if isinstance(self.at, StateError):
             raise self.at
-        return self.at
+        return self.at.mark
 
     def seek(self, mark: JSON) -> None:
         """Go to a place described by any rank, or by the stream below."""
@@ -393,7 +398,7 @@ class ShardCursor(Cursor):
         there += self.child.skip(1)
         if there < items or self._size_of(self.child.context) < before:
             # The end, or near it.
-            self.child.seek(self.at)
+            self.at.reach(self.child, self.step.data_stream)
             self._begin(self.at)
             self._share()
             return 0
