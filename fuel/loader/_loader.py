@@ -199,7 +199,8 @@ class DataLoader:
                 if self._beginning is None:
                     self._beginning = self._stream.state_dict()
                 self._stream.load_state_dict(self._beginning)
-            iterator = LoaderIterator(self, self._stream.get_epoch_iterator(), 0)
+            items = self._stream.get_epoch_iterator()
+            iterator = LoaderIterator(self, items, items._run.epoch)
         else:
             run = pending["run"] if pending is not None else 0 if replay else self._next_run
             items = plan.begin_at(self._stream, run)
@@ -416,7 +417,7 @@ class DataLoader:
             if self._beginning is None and self._plan.arguments.replay:
                 self._beginning = self._stream.state_dict()
             self._stream.load_state_dict(state)
-            self._pending = {"run": 0}
+            self._pending = {"run": state.get("epoch", 0)}
         else:
             self._pending = read_state(self._plan, state)
         self._latest = self._last_state = None

@@ -218,3 +218,36 @@ def test_a_loader_and_its_iterator_pickle_in_the_middle(kind: str) -> None:
     copy = pickle.loads(pickle.dumps(iterator))
     assert lists(copy) == lists(iterator)
     assert lists(pickle.loads(pickle.dumps(loader))) == lists(loader)
+
+
+class Drawing(IndexableDataset):
+    """A dataset of a user's that draws: what it answers is no function of the place."""
+
+    def __init__(self, count: int) -> None:
+        self.rng = numpy.random.RandomState(3)
+        super().__init__(numpy.arange(count))
+
+    def get_data(self, state: Any = None, request: Any = None) -> Any:
+        (rows,) = super().get_data(state, request)
+        return rows, self.rng.uniform(size=len(rows))
+
+
+def test_a_dataset_that_draws_goes_on_with_its_draws() -> None:
+    def loader() -> DataLoader:
+        data = Drawing(10)
+        data.provides_sources = ("data", "drawn")
+        return DataLoader(data, 3, shuffle=True, seed=1)
+
+    expected = [lists(one) for one in [loader()] for _ in range(2)]
+    original = loader()
+    list(original)
+    iterator = iter(original)
+    next(iterator)
+    ids = [original.batch_ids(number).tolist() for number in range(4)]
+    state = json.loads(json.dumps(original.state_dict()))
+    assert lists(iterator) == expected[1][1:]
+    resumed = loader()
+    resumed.load_state_dict(state)
+    assert resumed.batch_ids(1).tolist() == ids[1]
+    assert lists(resumed) == expected[1][1:]
+    assert [rows for rows, _ in expected[1]] == ids

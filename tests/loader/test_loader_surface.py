@@ -150,6 +150,20 @@ def test_the_state_of_a_loader_is_that_of_the_iterator_started_last_even_when_it
     ]
 
 
+def test_an_iterator_goes_to_a_place_in_another_run() -> None:
+    loader = DataLoader(X, 4, shuffle=True, seed=1)
+    list(loader)
+    later = iter(loader)
+    next(later)
+    state = later.state_dict()
+    expected = [batch.tolist() for batch in later]
+    iterator = iter(DataLoader(X, 4, shuffle=True, seed=1))
+    next(iterator)
+    iterator.load_state_dict(state)
+    assert iterator.state_dict() == state
+    assert [batch.tolist() for batch in iterator] == expected
+
+
 def test_iterators_are_independent() -> None:
     loader = DataLoader(X, 4, shuffle=True, seed=1)
     expected = [[batch.tolist() for batch in DataLoader(X, 4, shuffle=True, seed=1)]]
@@ -230,6 +244,13 @@ def test_views_are_containers_and_files_are_too(tmp_path: Path) -> None:
     mapped_array = numpy.load(tmp_path / "x.npy", mmap_mode="r")
     batch = next(iter(DataLoader(mapped_array, 4)))
     assert type(batch) is numpy.ndarray and batch.flags.writeable
+
+
+@pytest.mark.parametrize("arguments", [{"collate": False}, {"transform": str, "collate": False}])
+def test_a_view_is_asked_for_single_observations_where_these_are_wanted(arguments: Any) -> None:
+    told = mapobs(lambda pair: f"{pair!r}", [(1, "a"), (2, "b"), (3, "c")])
+    batches = list(DataLoader(told, 2, **arguments))
+    assert batches == [["(1, 'a')", "(2, 'b')"], ["(3, 'c')"]]
 
 
 def test_a_stream_says_what_is_in_a_batch_and_makes_it_again() -> None:
