@@ -12,7 +12,10 @@ epoch iterator runs on it.
 - `fuel.plan._fusion`, `_kernels`, `_decoding`: a source and the steps above it as one kernel call;
 - `fuel.plan._foreign`, `_given`: steps that users wrote the old way;
 - `fuel.plan._memory`: what users' steps remember between calls;
-- `fuel.plan._run`: one epoch of a whole chain: started, positioned, described, resumed;
+- `fuel.plan._start`, `_run`: one epoch of a whole chain: started, positioned, described, resumed;
+- `fuel.plan._parts`, `_evaluation`, `_schedule`: what can be evaluated elsewhere, how, and in
+  what order;
+- `fuel.plan._asking`: single items of an epoch;
 - `fuel.plan._upcoming`: what the next epoch of a chain will start from;
 - `fuel.plan._explain`: the plan as text.
 
@@ -26,8 +29,9 @@ from fuel.plan._chain import elementwise, fingerprint, prefix, step_names, walk
 from fuel.plan._context import Context, Draws
 from fuel.plan._cursor import Cursor, MapCursor
 from fuel.plan._explain import explain
-from fuel.plan._run import Run, Start
+from fuel.plan._run import Run
 from fuel.plan._source import SourceCursor
+from fuel.plan._start import Start
 
 __all__ = [
     "Context",

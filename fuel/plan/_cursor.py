@@ -10,7 +10,7 @@ from fuel.typing import JSON
 from fuel.utils._overrides import overridden
 
 if TYPE_CHECKING:
-    from fuel.plan._run import Start
+    from fuel.plan._start import Start
 
 __all__ = ["Cursor", "MapCursor"]
 

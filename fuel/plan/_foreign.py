@@ -15,7 +15,7 @@ from fuel.plan._cursor import Cursor
 from fuel.typing import JSON
 
 if TYPE_CHECKING:
-    from fuel.plan._run import Start
+    from fuel.plan._start import Start
 
 __all__ = ["LegacyCursor", "NeedsReplay", "OpaqueCursor"]
 

@@ -17,7 +17,7 @@ from fuel.utils._overrides import is_ours, overridden
 from fuel.utils._shared_list import SharedList
 
 if TYPE_CHECKING:
-    from fuel.plan._run import Start
+    from fuel.plan._start import Start
 
 __all__ = ["SourceCursor", "reads_by_rows"]
 

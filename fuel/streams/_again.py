@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fuel.exceptions import StateError
 from fuel.plan import Start, _memory
-from fuel.plan._run import described
+from fuel.plan._start import described
 from fuel.plan._upcoming import orders, set_orders
 from fuel.typing import JSON
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from fuel.plan import Context, Cursor, Start
-from fuel.plan._run import described
+from fuel.plan._start import described
 from fuel.streams._again import Opened
 from fuel.streams._over import OverStreams
 from fuel.typing import JSON

@@ -9,7 +9,7 @@ from fuel.exceptions import IteratorInvalidatedError
 from fuel.iterator import DataIterator
 from fuel.plan import Cursor, Start
 from fuel.plan._foreign import NeedsReplay
-from fuel.plan._run import described
+from fuel.plan._start import described
 from fuel.streams._base import AbstractDataStream
 from fuel.transformers._base import _count
 from fuel.transformers._checks import check_names, kind_below, sources_below

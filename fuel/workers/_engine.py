@@ -426,7 +426,8 @@ class ExecutorCursor(Cursor):
     def skip(self, count: int) -> int:
         """Pass over items; what no worker has begun is not evaluated."""
         passed = 0
-        if self.broken or not self.crew.ordered:
+        if self.broken or not self.crew.ordered or self.crew.policy.may_skip:
+            # Only by evaluating them is it known which items there are.
             return super().skip(count)
         while passed < count and not self.ended:
             if not self.queue:
