@@ -456,3 +456,22 @@ def test_a_rank_that_is_none_is_refused(no_launcher):
         ShardedStream(direct(4, 2), rank=0, world_size=1, remainder="keep")
     with pytest.raises(TypeError, match="needs a stream"):
         ShardedStream(IndexableDataset([1]), rank=0, world_size=1)
+
+
+def test_workers_evaluate_what_is_asked_for_and_nothing_of_other_ranks():
+    evaluated = []
+
+    def noted(data):
+        evaluated.append(int(data[0][0]))
+        return data
+
+    def part(rank):
+        stream = Mapping(source(48, SequentialScheme(48, 2)), noted, elementwise=True)
+        stream = Parallel(stream, workers=2, kind="thread", prefetch=3)
+        return ShardedStream(stream, rank=rank, world_size=4)
+
+    for rank in range(4):
+        evaluated.clear()
+        with part(rank) as stream:
+            assert [int(x[0]) for (x,) in stream] == list(range(2 * rank, 48, 8))
+        assert sorted(evaluated) == list(range(2 * rank, 48, 8))
