@@ -94,7 +94,7 @@ class Crew:
         self._processes: Any = None
         self._shipments: dict[int, Shipment] = {}
         self._evaluators: dict[int, Evaluator] = {}
-        self._helped: set[int] = set()
+        self._helped: dict[int, bool] = {}
         self._resting: set[int] = set()
         self.parts: list[Part] = []
 
@@ -154,12 +154,17 @@ class Crew:
         return self._processes.port(self.shipment(cursor), type(cursor.step).__name__)
 
     def may_help(self, cursor: Any, pool: Any) -> bool:
-        """Tell whether the consumer evaluates a unit itself: the first, while processes start."""
+        """Tell whether the consumer evaluates a unit itself: those wanted while processes start.
+
+        Not where code of the user's would run: it may be meant to run elsewhere, and it may end the
+        process that it runs in.
+        """
         processes = getattr(pool, "processes", None)
-        if processes is None or cursor.number in self._helped or not processes.booting:
+        if processes is None or not processes.booting:
             return False
-        self._helped.add(cursor.number)
-        return uses_only_ours(cursor.part)
+        if cursor.number not in self._helped:
+            self._helped[cursor.number] = uses_only_ours(cursor.part)
+        return self._helped[cursor.number]
 
     def evaluator(self, cursor: Any, by_place: bool) -> Evaluator:
         """Return what evaluates units of a part in the consumer."""

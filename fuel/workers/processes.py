@@ -18,6 +18,7 @@ from typing import Any
 
 from fuel.exceptions import WorkerError
 from fuel.plan._evaluation import Shipment, Unit
+from fuel.transport.segments import Segment
 from fuel.utils._channel import ChannelClosed
 from fuel.utils._failure import unpack_failure
 from fuel.utils._limits import oom_kills
@@ -128,6 +129,8 @@ class Processes:
             worker = min(free, key=lambda one: len(one.pending))
             entry = self.waiting.popleft()
             port = entry.port
+            if not port.key:
+                port.ship()  # only now: by then the consumer has had its first items
             worker.give_part(port.key, port.payload, port.segments)
             worker.give_order(port.key, port.order)
             self.sent[entry.token] = entry
@@ -321,7 +324,9 @@ class Port:
         self.old_keys: set[Any] = set()
         self.order: tuple[bytes, Any] | None = None
         self.done: deque[Done] = deque()
-        self.ship()
+        self.payload = b""
+        self.segments: list[Segment] = []
+        self.key = b""
 
     def ship(self) -> None:
         """Take the part apart for sending."""
