@@ -19,9 +19,15 @@ from fuel.schemes import (
 )
 from fuel.streams import DataStream
 from fuel.transformers import Batch, Parallel
-from fuel.workers import close_workers
+from fuel.workers import _crew, close_workers
 
 ROWS = 300
+
+
+@pytest.fixture(autouse=True)
+def no_help_from_the_consumer(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It would read the first batches itself, while the workers start.
+    monkeypatch.setattr(_crew.Crew, "may_help", lambda *arguments: False)
 
 
 @pytest.fixture
