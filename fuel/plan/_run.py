@@ -5,15 +5,18 @@ How its passes are started is in `fuel.plan._start`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fuel.exceptions import StateDamagedError, StateError, StateMismatchError
 from fuel.plan import _memory, _upcoming
+from fuel.plan._chain import walk
 from fuel.plan._context import Draws
 from fuel.plan._cursor import Cursor
 from fuel.plan._start import Start, described
 from fuel.typing import JSON
+from fuel.utils._overrides import is_ours
 
 __all__ = ["Run", "guarded"]
 
@@ -164,7 +167,7 @@ class Run:
         except StateError as error:
             if isinstance(self.began, StateError):
                 raise self.began from error
-            return {"replay": self.delivered, **self.began}
+            return {"replay": self.delivered, "ranks": _ranks(self.stream), **self.began}
         if memory:
             position["memory"] = memory
         return position
@@ -238,6 +241,12 @@ class Run:
         memory = position.get("memory", {})
         if "replay" in position:
             self.began = {key: position[key] for key in ("memory", "started") if key in position}
+            before, now = position.get("ranks", 1), _ranks(self.stream)
+            if before != now and position["replay"]:
+                raise StateMismatchError(
+                    f"a step cannot say where it is, so that the place is found by {before} ranks "
+                    f"only, as when the state was saved, and here are {now}; resume with as many"
+                )
             for number in range(position["replay"]):
                 try:
                     next(self.cursor)
@@ -282,6 +291,12 @@ class Run:
             if step is not None and step.__dict__.get("_live") is cursor:
                 step.__dict__["_live"] = None
         self.cursor.close()
+
+
+def _ranks(stream: Any) -> int:
+    """Return among how many ranks the items of a chain are shared."""
+    sizes = [getattr(step, "world_size", 1) for step in walk(stream) if is_ours(type(step))]
+    return math.prod(size for size in sizes if isinstance(size, int))
 
 
 def _sources(cursor: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuel.datasets import IndexableDataset, IterableDataset
+from fuel.exceptions import StateMismatchError
 from fuel.schemes import (
     ConcatenatedScheme,
     ConstantScheme,
@@ -20,7 +21,7 @@ from fuel.schemes import (
     ShuffledScheme,
 )
 from fuel.streams import DataStream, InterleavedStream, MixtureStream, ShardedStream
-from fuel.transformers import Batch, Filter, Mapping, Parallel
+from fuel.transformers import Batch, Filter, Mapping, Parallel, Transformer
 
 REMAINDERS = ("drop", "pad", "wrap")
 
@@ -475,3 +476,27 @@ def test_workers_evaluate_what_is_asked_for_and_nothing_of_other_ranks():
         with part(rank) as stream:
             assert [int(x[0]) for (x,) in stream] == list(range(2 * rank, 48, 8))
         assert sorted(evaluated) == list(range(2 * rank, 48, 8))
+
+
+def test_a_place_that_is_found_by_running_again_needs_as_many_ranks():
+    class Doubled(Transformer):
+        def get_data(self, request=None):
+            (data,) = next(self.child_epoch_iterator)
+            self.held = iter(())  # which no state can describe
+            return (2 * data,)
+
+    def part(world_size):
+        stream = Doubled(source(24, SequentialScheme(24, 2)), produces_examples=False)
+        return ShardedStream(stream, rank=0, world_size=world_size)
+
+    iterator = part(2).get_epoch_iterator()
+    next(iterator)
+    state = iterator.state_dict()
+    assert (state["position"]["replay"], state["position"]["ranks"]) == (1, 2)
+    resumed = part(2)
+    resumed.load_state_dict(state)
+    assert listed(resumed) == listed(part(2))[1:]
+    with pytest.raises(StateMismatchError, match="2 ranks.*and here are 3"):
+        other = part(3)
+        other.load_state_dict(state)
+        next(iter(other))
