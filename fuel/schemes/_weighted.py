@@ -78,7 +78,7 @@ class _Weighted:
         return self.num_examples
 
     def _fingerprint(self) -> dict[str, JSON]:
-        if self._digest is None:  # once: a thousand million weights take seconds
+        if self._digest is None:  # once: so many weights may take seconds
             content = self._table.astype("<f8", copy=False).view(numpy.uint8)
             self._digest = blake2b(content.data, digest_size=8).hexdigest()
         return {
@@ -129,7 +129,7 @@ class WeightedScheme(_Weighted, BatchScheme):
     Notes
     -----
     The scheme keeps the cumulative sums of the weights: 8 bytes for each, 8 GB for 10**9 of them,
-    which take some seconds to add up. A draw is a binary search in them: any place of the order
+    which take half a minute to add up. A draw is a binary search in them: any place of the order
     is known at once, and going on from the middle of an epoch costs nothing. The sums are rounded
     as sums of 64-bit floats are, so that a weight below 10**-16 of the sum of those before it may
     be lost.
