@@ -17,6 +17,7 @@ import operator
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,8 +29,10 @@ _SETTING = "FUEL_NUM_THREADS"
 
 _chosen: int | None = None
 _default: int | None = None
-# Whether this thread is carrying out a job of `run`.
+# The call of `run` whose jobs this thread is carrying out.
 _local = threading.local()
+#: Seconds between two looks at whether others are done, should an interrupt swallow the news.
+_LOOK_S = 0.1
 
 
 def limit() -> int:
@@ -129,84 +132,106 @@ def run(
     if allowed < 1:
         raise ValueError(f"`threads` must be a positive integer, got {threads}; use 1 for none")
     helpers = min(allowed, len(jobs)) - 1
-    if helpers < 1 or getattr(_local, "busy", False):
+    outer = getattr(_local, "busy", None)
+    if helpers < 1 or (outer is not None and not outer.over):
         return [function(*job) for job in jobs]
-    calls = _Calls(function, jobs)
-    return calls.take_part(helpers)
+    return _Calls(function, jobs, helpers).take_part()
 
 
 class _Calls:
-    """The calls of one `run`: which were begun, which are going on, what they returned."""
+    """The calls of one `run`: which were begun, who takes part, what they returned.
 
-    def __init__(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> None:
+    Ctrl-C may be raised between any two operations of the calling thread, also right after it has
+    taken a lock, which nobody would then release. So there is no lock here. What threads agree on
+    are queues, each operation on which is one call of the interpreter that happens or does not:
+    whoever takes a job has begun it, and whoever takes a ticket takes part until he returns it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], helpers: int
+    ) -> None:
+        self.helpers = helpers
+        self.over = False
         self._function = function
         self._jobs = jobs
         self._results: list[Any] = [None] * len(jobs)
-        self._begun = 0
-        self._helping = 0
-        self._closed = False
-        self._failure: tuple[int, BaseException] | None = None
-        self._changed = threading.Condition(threading.Lock())
+        self._failures: list[tuple[int, BaseException]] = []
+        self._waiting = deque(range(len(jobs)))
+        self._tickets = deque(range(helpers))
+        self._returned: deque[int] = deque()
+        # Only a hint to look at once: what it says is also said by `_returned`.
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-    def take_part(self, helpers: int) -> list[Any]:
+    @property
+    def helping(self) -> int:
+        """How many threads of the pool are taking part."""
+        return self.helpers - len(self._tickets) - len(self._returned)
+
+    def take_part(self) -> list[Any]:
         """Work in the calling thread until nothing is left, and collect what came of it."""
-        interrupted = False
         try:
-            _pool.start(self, helpers)  # if this is interrupted, nobody may go on alone
+            _pool.start(self, self.helpers)  # if this is interrupted, nobody may go on alone
             self._work()
-            found = self._failure
-            interrupted = found is not None and isinstance(found[1], KeyboardInterrupt)
             self._close()
         except BaseException:
-            if not interrupted:  # a second time nobody is waited for
+            self._waiting.clear()
+            if not self._interrupted():  # a second time nobody is waited for
                 self._close()
             raise
-        if self._failure is not None:
+        finally:
+            self.over = True
+        if self._failures:
             try:
-                raise self._failure[1]
+                raise min(self._failures, key=operator.itemgetter(0))[1]
             finally:
-                self._failure = None  # its traceback refers to this frame
+                self._failures.clear()  # their tracebacks refer to this frame
         return self._results
 
     def help(self) -> None:
         """Work in a thread of the pool, unless the call is over by now."""
-        with self._changed:
-            if self._closed:
-                return
-            self._helping += 1
+        try:
+            ticket = self._tickets.popleft()
+        except IndexError:
+            return
         try:
             self._work()
         finally:
-            with self._changed:
-                self._helping -= 1
-                self._changed.notify_all()
+            self._returned.append(ticket)
+            self._news.put(None)
 
     def _work(self) -> None:
-        _local.busy = True
         try:
+            _local.busy = self
             while True:
-                with self._changed:
-                    index = self._begun
-                    if self._closed or index == len(self._jobs):
-                        return
-                    self._begun = index + 1
+                try:
+                    index = self._waiting.popleft()
+                except IndexError:
+                    return
                 try:
                     self._results[index] = self._function(*self._jobs[index])
                 except BaseException as error:
-                    with self._changed:
-                        self._closed = True
-                        if self._failure is None or index < self._failure[0]:
-                            self._failure = index, error
+                    self._waiting.clear()
+                    self._failures.append((index, error))
                     return
         finally:
-            _local.busy = False
+            _local.busy = None
 
     def _close(self) -> None:
         """Begin nothing more, and wait for what others have begun."""
-        with self._changed:
-            self._closed = True
-            while self._helping:
-                self._changed.wait()
+        self._waiting.clear()
+        try:
+            # Tickets that nobody has taken, in one step: none is lost on the way.
+            self._returned.extend(iter(self._tickets.popleft, None))
+        except IndexError:
+            pass
+        while len(self._returned) < self.helpers:
+            try:
+                self._news.get(timeout=_LOOK_S)
+            except queue.Empty:
+                pass
+
+    def _interrupted(self) -> bool:
+        return any(isinstance(error, KeyboardInterrupt) for _, error in self._failures)
 
 
 class _Pool:

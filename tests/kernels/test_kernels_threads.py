@@ -186,7 +186,9 @@ def test_a_second_ctrl_c_does_not_wait_for_what_began(monkeypatch):
         if threading.get_ident() == main:
             threading.Event().wait(30)  # until the first signal comes
         signal.pthread_kill(main, signal.SIGINT)
-        while not asked[0]._changed._waiters:  # until the caller waits for this thread
+        while asked[0]._tickets or asked[0]._waiting or not asked[0]._failures:
+            free.wait(0.001)  # until the caller has recorded the first
+        while len(asked[0]._returned) + 1 < asked[0].helpers:
             free.wait(0.001)
         signal.pthread_kill(main, signal.SIGINT)
         free.wait(30)
@@ -196,7 +198,7 @@ def test_a_second_ctrl_c_does_not_wait_for_what_began(monkeypatch):
     try:
         with pytest.raises(KeyboardInterrupt):
             threads.run(job, [(0,), (1,)], 2)
-        assert asked[0]._helping == 1
+        assert asked[0].helping == 1
     finally:
         signal.signal(signal.SIGINT, before)
         free.set()
@@ -214,7 +216,49 @@ def test_nobody_goes_on_where_the_caller_was_interrupted(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         threads.run(pow, [(2, 2)] * 1000, 3)
     (calls,) = asked
-    assert calls._closed and not calls._helping
+    assert not calls._waiting and not calls.helping
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal here")
+def test_thousands_of_ctrl_c_at_any_moment_hold_nobody_up(fresh_python):
+    printed = fresh_python(
+        """if True:
+        import signal, threading, time
+        from fuel.kernels import threads
+
+        armed = [0]  # how many more signals are to be raised
+
+        def handler(number, frame):
+            if armed[0]:
+                armed[0] -= 1
+                raise KeyboardInterrupt
+
+        def attempt():
+            try:
+                threads.run(time.sleep, [(0,)] * 12, 4)
+            except KeyboardInterrupt:
+                return 1
+            return 0
+
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+        interrupted = twice = 0
+        while interrupted < 3000:
+            try:
+                armed[0] = 2
+                interrupted += attempt()
+                armed[0] = 0
+            except KeyboardInterrupt:
+                armed[0] = 0
+                twice += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert threads.run(pow, [(2, 2)] * 500, 4) == [4] * 500
+        assert threads._local.busy is None or threads._local.busy.over
+        print(threading.active_count() <= 12 and twice > 0)
+        """,
+        FUEL_NUM_THREADS="4",
+    )
+    assert printed.strip() == "True"
 
 
 def test_a_program_with_the_pool_ends(fresh_python):
