@@ -7,13 +7,13 @@ compiled form with the same functions.
 from __future__ import annotations
 
 import math
-import os
 import sys
-import weakref
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
+
+from fuel.kernels._region import LEAST, Region
 
 __all__ = [
     "after_fork",
@@ -27,51 +27,10 @@ __all__ = [
 ]
 
 _ALIGNMENT = 64
-_REGION_LEAST = 1024
-_REGION_STEP = 4 << 20
 _limit = 0
 
 
-class _Region:
-    """Blocks of a region: powers of two, given out again when their array is gone."""
-
-    def __init__(self, region: Any, file: int) -> None:
-        self.memory, self.file = memoryview(region).cast("B"), file
-        self.base = numpy.frombuffer(self.memory, dtype=numpy.uint8).ctypes.data
-        self.reserved = self.bump = self.refused = 0
-        self.free: dict[int, list[int]] = {}
-
-    def take(self, size: int) -> NDArray[Any] | None:
-        """Return a block of at least so many bytes, or None."""
-        capacity = max(_ALIGNMENT, 1 << (size - 1).bit_length())
-        free = self.free.setdefault(capacity, [])
-        if free:
-            offset = free.pop()
-        elif self.reserve(self.bump + capacity):
-            offset, self.bump = self.bump, self.bump + capacity
-        else:
-            self.refused += 1
-            return None
-        block = numpy.frombuffer(self.memory, dtype=numpy.uint8, count=size, offset=offset)
-        weakref.finalize(block, free.append, offset).atexit = False
-        return block
-
-    def reserve(self, end: int) -> bool:
-        """Make sure that so many bytes are backed by memory."""
-        if end > len(self.memory):
-            return False
-        if end > self.reserved:
-            wanted = min(len(self.memory), -(-end // _REGION_STEP) * _REGION_STEP)
-            if self.file >= 0 and hasattr(os, "posix_fallocate"):
-                try:
-                    os.posix_fallocate(self.file, self.reserved, wanted - self.reserved)
-                except OSError:
-                    return False
-            self.reserved = wanted
-        return True
-
-
-_region: _Region | None = None
+_region: Region | None = None
 
 
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
@@ -101,7 +60,7 @@ def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
             f"an array of shape {shape} with {dtype.itemsize} bytes an element is larger than "
             "memory can be addressed; ask for less at once"
         )
-    if _region is not None and size >= _REGION_LEAST:
+    if _region is not None and size >= LEAST:
         block = _region.take(size)
         if block is not None:
             return numpy.ndarray(shape, dtype, buffer=block)
@@ -158,7 +117,7 @@ def use_region(region: Any, file: int) -> None:
 
     """
     global _region
-    _region = _Region(region, file)
+    _region = Region(region, file)
 
 
 def region_statistics() -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from fuel.plan._evaluation import Evaluator
 from fuel.transport.segments import receive_segments
 from fuel.utils._failure import pack_failure
 from fuel.workers._blame import evaluated
+from fuel.workers._handing import unpacked
 from fuel.workers._results import Leases, encode
 from fuel.workers._sharing import loads_shared
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["run_worker"]
 
 
-def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) -> None:
+def run_worker(channel: Channel, name: str, shared: list[bool]) -> None:
     """Serve a parent until it closes the channel.
 
     Parameters
@@ -37,30 +38,30 @@ def run_worker(channel: Channel, name: str, has_region: bool, has_dump: bool) ->
         The way to the parent.
     name : str
         The worker in words, for notes to errors.
-    has_region : bool
-        Whether shared memory comes first.
-    has_dump : bool
-        Whether a file for stacks comes next.
+    shared : list of bool
+        Which shared memory comes first: for results, for stacks, for what is handed over.
 
     """
     threads.set_limit(1)  # the workers are the parallelism
     origin = f"worker process {os.getpid()} ({name})"
     connection = channel._connection
-    parts = receive_segments(connection, has_region + has_dump, writable=True)
-    if has_region:
-        region = parts[0]
+    received = iter(receive_segments(connection, sum(shared), writable=True))
+    region, stacks, handed = (next(received) if one else None for one in shared)
+    if region is not None:
         memory.use_region(region.memory, _descriptor(region))
-    if has_dump:
-        _dump_stacks_into(parts[-1])
+    if stacks is not None:
+        _dump_stacks_into(stacks)
+    inbox = None if handed is None else handed.memory
     evaluators: dict[Any, Evaluator] = {}
     leases = Leases()
     while True:
         kind, *content = pickle.loads(channel.recv_bytes())
         if kind == "unit":
-            token, key, unit, released = content
+            token, key, payload, places, released = content
             leases.release(released)
             if key not in evaluators:
                 continue  # the part could not be made, and the parent gives the unit out again
+            unit = unpacked(inbox, payload, places)
             began = time.perf_counter()
             outcomes = evaluated(evaluators[key], unit, origin)
             encoded = encode(outcomes, leases)

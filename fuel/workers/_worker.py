@@ -23,6 +23,7 @@ from fuel.utils._failure import unpack_failure
 from fuel.utils._limits import memory_left
 from fuel.utils._process import ChildProcess
 from fuel.workers._child import run_worker
+from fuel.workers._handing import Outbox
 from fuel.workers._results import Arrivals
 
 __all__ = ["Worker"]
@@ -65,6 +66,7 @@ class Worker:
         self.number = next(_numbers)
         self.region_bytes, self.start_method = region_bytes, start_method
         self.pending: dict[int, tuple[Any, Unit, float]] = {}
+        self._blocks: dict[int, list[Any]] = {}
         self.parts: dict[Any, Any] = {}
         self.ready = False
         self.begun = False
@@ -73,10 +75,12 @@ class Worker:
         self._stacks = _stacks()
         size = 0 if self._region is None else self._region.size_bytes
         self.arrivals = Arrivals(None if self._region is None else self._region.memory, size // 2)
-        given = [one for one in (self._region, self._stacks) if one is not None]
+        self._outbox = Outbox()
+        parts = (self._region, self._stacks, self._outbox.segment)
+        given = [one for one in parts if one is not None]
         self.process = ChildProcess(
             run_worker,
-            (f"worker {self.number}", self._region is not None, self._stacks is not None),
+            (f"worker {self.number}", [one is not None for one in parts]),
             name=f"worker {self.number}",
             start_method=start_method,
             single_threaded=True,
@@ -125,8 +129,10 @@ class Worker:
 
     def give(self, token: int, key: Any, unit: Unit) -> None:
         """Send a unit."""
+        payload, places, blocks = self._outbox.packed(unit)
         self.pending[token] = key, unit, time.monotonic()
-        self._say(("unit", token, key, unit, self._released()))
+        self._blocks[token] = blocks
+        self._say(("unit", token, key, payload, places, self._released()))
 
     def _released(self) -> list[int]:
         released, found = self.arrivals.released, []
@@ -164,6 +170,7 @@ class Worker:
         if kind == "done":
             token, seconds, encoded, missing = content
             self.pending.pop(token, None)
+            self._blocks.pop(token, None)
             self.begun = True
             if missing and not self._warned:
                 self._warn(missing)
@@ -222,6 +229,7 @@ class Worker:
         for part in (self._region, self._stacks):
             if part is not None:
                 part.close()
+        self._outbox.close()
 
 
 def _region(share: int, wanted: int | None) -> Segment | None:

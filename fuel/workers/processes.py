@@ -22,7 +22,7 @@ from fuel.transport.segments import Segment
 from fuel.utils._channel import ChannelClosed
 from fuel.utils._failure import unpack_failure
 from fuel.utils._limits import oom_kills
-from fuel.workers._base import Done
+from fuel.workers._base import Done, Failed
 from fuel.workers._idle import lease, put_back
 from fuel.workers._picklable import check_picklable
 from fuel.workers._sharing import dumps_shared
@@ -134,7 +134,11 @@ class Processes:
             worker.give_part(port.key, port.payload, port.segments)
             worker.give_order(port.key, port.order)
             self.sent[entry.token] = entry
-            worker.give(entry.token, port.key, entry.unit)
+            try:
+                worker.give(entry.token, port.key, entry.unit)
+            except Exception as error:
+                del self.sent[entry.token]
+                port.done.append(_not_sent(entry.unit, error))
 
     def listen(self, timeout: float) -> None:
         """Wait for news, and take what there is."""
@@ -271,6 +275,17 @@ class Processes:
         for worker in workers:
             if self._owner == os.getpid():
                 put_back(worker)
+
+
+def _not_sent(unit: Unit, error: Exception) -> Done:
+    """Return the outcome of a unit that cannot be pickled."""
+    failure = TypeError(
+        f"an item that workers are to evaluate cannot be sent to them ({type(error).__name__}: "
+        f"{error}); let the steps below give arrays, numbers, texts or other objects that can be "
+        "pickled, or use kind='thread'"
+    )
+    failure.__cause__ = error
+    return Done(unit.number, [Failed(failure) for _ in range(unit.items)], 0.0)
 
 
 def _lives(worker: Worker) -> bool:
