@@ -226,6 +226,40 @@ def test_a_length_that_is_known_is_exact(chain, count, size, world_size, remaind
     part.close()
 
 
+@settings(max_examples=60, deadline=None)
+@given(chains, st.integers(0, 23), numbers, numbers, st.sampled_from(REMAINDERS))
+def test_behind_the_end_the_state_is_the_same_too_and_any_rank_goes_on_with_the_next_epoch(
+    chain, count, size, world_size, remainder
+):
+    parts = ranks_of(chain, count, size, world_size, remainder)
+    states, following = [], []
+    for part in parts:
+        iterator = part.get_epoch_iterator()
+        listed(iterator)
+        states.append(json.loads(json.dumps(iterator.state_dict())))
+        following.append(listed(part))
+        part.close()
+    assert all(state == states[0] for state in states)
+    for part, expected_items in zip(
+        ranks_of(chain, count, size, world_size, remainder), following, strict=True
+    ):
+        part.load_state_dict(states[-1])
+        assert listed(part) == []
+        assert listed(part) == expected_items
+        part.close()
+
+
+def test_to_wrap_leaves_the_epochs_to_come_as_they_are():
+    def part():
+        return ShardedStream(shuffled(10, 2), rank=2, world_size=3, remainder="wrap")
+
+    stream = part()
+    epochs = [listed(stream) for _ in range(3)]
+    stream = part()
+    first, second = stream.get_epoch_iterator(), stream.get_epoch_iterator()
+    assert [listed(second), listed(first), listed(stream)] == [epochs[1], epochs[0], epochs[2]]
+
+
 def test_examples_of_other_ranks_are_not_read():
     class Counting(IndexableDataset):
         asked: list[list[int]]
