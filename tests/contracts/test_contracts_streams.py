@@ -39,6 +39,7 @@ from fuel.transformers import (
     Merge,
     MultiProcessing,
     Padding,
+    Parallel,
     Rename,
     ScaleAndShift,
     SortMapping,
@@ -223,6 +224,20 @@ MAKERS = {
     "MultiProcessing": lambda tmp: MultiProcessing(Cast(batches(), "float32"), max_store=2),
     "MultiProcessing below": lambda tmp: Batch(
         MultiProcessing(Unpack(batches()), max_store=3), ConstantScheme(3)
+    ),
+    "Parallel, threads": lambda tmp: Parallel(
+        Cast(Batch(single(), ConstantScheme(3)), "f4"), workers=2, kind="thread"
+    ),
+    "Parallel, processes": lambda tmp: Parallel(
+        Cast(Batch(single(), ConstantScheme(3)), "f4"), workers=1, kind="process"
+    ),
+    "Parallel, in the middle": lambda tmp: Batch(
+        Filter(Parallel(Unpack(Cast(batches(), "f4")), workers=2, kind="thread"), odd),
+        ConstantScheme(2),
+    ),
+    "Parallel, replacing": lambda tmp: Parallel(single(), workers=0, on_error="replace"),
+    "Parallel, of ranks": lambda tmp: Parallel(
+        ShardedStream(batches(), rank=1, world_size=2, remainder="pad"), workers=2, kind="thread"
     ),
     "a chain": lambda tmp: Cast(
         Flatten(ScaleAndShift(Batch(Filter(Unpack(batches()), odd), ConstantScheme(2)), 2, 1)), "f4"
