@@ -10,7 +10,10 @@
  *
  * In a worker, blocks lie in a region that it shares with its consumer, for as long as there is
  * room: what is calculated there is there for the consumer, without a copy. Such a block has no
- * `raw`; it is on no list but that of its size class, and never leaves the region.
+ * `raw`, and is on no list but that of its size class. The blocks of a region lie one behind the
+ * other, so that those that are free can be joined again (`fuel_join`), which is done before more
+ * memory is taken than is in use, and when there is no room. A process that is forked from a worker
+ * leaves the region: two that give out the same memory would give it to two callers.
  */
 #ifndef FUEL_MEMORY_H
 #define FUEL_MEMORY_H
@@ -21,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__linux__)
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #endif
@@ -41,6 +45,7 @@ typedef struct fuel_block {
     void *raw;                             /* what malloc gave */
     size_t capacity;
     int size_class;
+    int idle;                              /* of a block of the region: nobody has it */
 } fuel_block;
 
 #define FUEL_HEADER 64
@@ -60,6 +65,7 @@ static struct {
 static struct {
     char *base;
     size_t capacity, reserved, bump, refused;
+    size_t idle, unjoined;                 /* bytes that are free, and those freed since a join */
     int file;                              /* -1 where nothing can be reserved in advance */
     fuel_block *top[FUEL_CLASSES];
 } fuel_region;
@@ -120,39 +126,123 @@ static inline int fuel_reserve(size_t end)
     if (wanted > fuel_region.capacity) wanted = fuel_region.capacity;
 #if defined(__linux__)
     /* Without it, lack of memory would be a signal at the first write. */
-    if (fuel_region.file >= 0
-        && posix_fallocate(fuel_region.file, (off_t)fuel_region.reserved,
-                           (off_t)(wanted - fuel_region.reserved)) != 0)
-        return 0;
+    if (fuel_region.file >= 0) {
+        int error, attempts = 8;           /* a signal may come in between */
+        do error = posix_fallocate(fuel_region.file, (off_t)fuel_region.reserved,
+                                   (off_t)(wanted - fuel_region.reserved));
+        while (error == EINTR && --attempts);
+        if (error) return 0;
+    }
 #endif
     fuel_region.reserved = wanted;
     return 1;
+}
+
+static inline int fuel_in_region(const fuel_block *block)
+{
+    return fuel_region.base && (char *)block >= fuel_region.base
+           && (char *)block < fuel_region.base + fuel_region.capacity;
+}
+
+/* Put a block of the region on the list of its size. Locked. */
+static inline void fuel_region_put(fuel_block *block)
+{
+    size_t capacity = 0;
+    int size_class = fuel_class(block->capacity, &capacity);
+    if (capacity > block->capacity) size_class--;
+    block->size_class = size_class;
+    block->raw = NULL;
+    block->idle = 1;
+    block->below = fuel_region.top[size_class];
+    fuel_region.top[size_class] = block;
+}
+
+/* Make one block of all free ones that lie side by side. Locked. */
+static inline void fuel_join(void)
+{
+    char *at = fuel_region.base, *end = fuel_region.base + fuel_region.bump;
+    memset(fuel_region.top, 0, sizeof fuel_region.top);
+    fuel_region.idle = fuel_region.unjoined = 0;
+    while (at < end) {
+        fuel_block *block = (fuel_block *)at;
+        at += FUEL_HEADER + block->capacity;
+        if (!block->idle) continue;
+        while (at < end && ((fuel_block *)at)->idle) {
+            const size_t more = FUEL_HEADER + ((fuel_block *)at)->capacity;
+            block->capacity += more;
+            at += more;
+        }
+        if (at == end) {
+            fuel_region.bump = (size_t)((char *)block - fuel_region.base);
+        } else {
+            fuel_region_put(block);
+            fuel_region.idle += block->capacity;
+        }
+    }
+}
+
+/* Take a block off its list, and give back what of it is not needed. Locked. */
+static inline fuel_block *fuel_region_cut(fuel_block *block, size_t need)
+{
+    fuel_region.top[block->size_class] = block->below;
+    fuel_region.idle -= block->capacity;
+    block->idle = 0;
+    if (block->capacity - need >= FUEL_HEADER + FUEL_REGION_LEAST) {
+        fuel_block *rest = (fuel_block *)((char *)block + FUEL_HEADER + need);
+        rest->capacity = block->capacity - need - FUEL_HEADER;
+        block->capacity = need;
+        fuel_region_put(rest);
+        fuel_region.idle += rest->capacity;
+    }
+    return block;
+}
+
+/* Return a free block of at most so many classes above, or NULL. Locked. */
+static inline fuel_block *fuel_region_find(int size_class, int above, size_t need)
+{
+    int other = size_class;
+    const int end = size_class + above < FUEL_CLASSES ? size_class + above + 1 : FUEL_CLASSES;
+    for (; other < end; other++) {
+        fuel_block *block = fuel_region.top[other];
+        if (block && block->capacity >= need) return fuel_region_cut(block, need);
+    }
+    return NULL;
+}
+
+/* Return a block behind all others, or NULL. Locked. */
+static inline fuel_block *fuel_region_append(size_t need, size_t reserved)
+{
+    fuel_block *block;
+    const size_t end = fuel_region.bump + FUEL_HEADER + need;
+    if (end > reserved || !fuel_reserve(end)) return NULL;
+    block = (fuel_block *)(fuel_region.base + fuel_region.bump);
+    fuel_region.bump = end;
+    block->raw = NULL;
+    block->capacity = need;
+    block->size_class = 0;
+    block->idle = 0;
+    return block;
 }
 
 /* Return a block of the region, or NULL where it has no room. Locked. */
 static inline fuel_block *fuel_region_take(int size_class, size_t capacity)
 {
     fuel_block *block;
-    int other, most = size_class + 2 * FUEL_STEPS;
-    const size_t need = (capacity + FUEL_HEADER + FUEL_ALIGNMENT - 1)
-                        & ~(size_t)(FUEL_ALIGNMENT - 1);
-    block = fuel_region.top[size_class];
-    if (!block && fuel_reserve(fuel_region.bump + need)) {
-        block = (fuel_block *)(fuel_region.base + fuel_region.bump);
-        fuel_region.bump += need;
-        block->raw = NULL;
-        block->capacity = capacity;
-        block->size_class = size_class;
-        return block;
+    const size_t need = (capacity + FUEL_ALIGNMENT - 1) & ~(size_t)(FUEL_ALIGNMENT - 1);
+    if ((block = fuel_region_find(size_class, 0, need))) return block;
+    if ((block = fuel_region_append(need, fuel_region.reserved))) return block;
+    if ((block = fuel_region_find(size_class, FUEL_STEPS, need))) return block;
+    /* As much lies idle as is in use: what is there will do, once it is put together. */
+    if (fuel_region.idle * 2 >= fuel_region.bump && fuel_region.unjoined) {
+        fuel_join();
+        if ((block = fuel_region_find(size_class, FUEL_CLASSES, need))) return block;
     }
-    if (most > FUEL_CLASSES) most = FUEL_CLASSES;
-    for (other = size_class; !block && other < most; other++) block = fuel_region.top[other];
-    if (!block) {
-        fuel_region.refused++;
-        return NULL;
-    }
-    fuel_region.top[block->size_class] = block->below;
-    return block;
+    if ((block = fuel_region_append(need, fuel_region.capacity))) return block;
+    if (fuel_region.unjoined >= need) fuel_join();
+    if ((block = fuel_region_find(size_class, FUEL_CLASSES, need))) return block;
+    if ((block = fuel_region_append(need, fuel_region.capacity))) return block;
+    fuel_region.refused++;
+    return NULL;
 }
 
 /* Return a block of at least `size` bytes, or NULL where there is no memory. */
@@ -221,8 +311,11 @@ static inline void fuel_give(fuel_block *block)
     fuel_pool.used -= block->capacity;
     fuel_pool.used_blocks--;
     if (!block->raw) {
-        block->below = fuel_region.top[block->size_class];
-        fuel_region.top[block->size_class] = block;
+        if (fuel_in_region(block)) {       /* not of one that was left */
+            fuel_region_put(block);
+            fuel_region.idle += block->capacity;
+            fuel_region.unjoined += block->capacity;
+        }
         FUEL_UNLOCK();
         return;
     }
@@ -253,9 +346,16 @@ static inline void fuel_leave_region(void)
 }
 
 /* In the child. Where a thread that is gone may have been halfway through a change, the idle
- * blocks are left alone: they cost address space as long as nobody writes to them. */
+ * blocks are left alone: they cost address space as long as nobody writes to them. What the child
+ * writes to arrays that lie in the region is its own. */
 static inline void fuel_after_fork(void)
 {
+#if defined(__linux__)
+    if (fuel_region.base && fuel_region.file >= 0)
+        (void)mmap(fuel_region.base, fuel_region.capacity, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fuel_region.file, 0);
+#endif
+    fuel_leave_region();
 #ifdef Py_GIL_DISABLED
     memset(&fuel_mutex, 0, sizeof fuel_mutex);
     memset(fuel_pool.top, 0, sizeof fuel_pool.top);

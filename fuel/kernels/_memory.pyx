@@ -20,6 +20,7 @@ cdef extern from "_memory.h":
     void fuel_shrink(size_t limit)
     void fuel_after_fork()
     void fuel_leave_region()
+    bint fuel_in_region(const fuel_block* block)
     void FUEL_LOCK()
     void FUEL_UNLOCK()
     char* REGION_BASE "fuel_region.base"
@@ -203,7 +204,9 @@ def places(list arrays not None):
 
 cdef Py_ssize_t place_of(Block block, cnp.ndarray array):
     cdef char* first = <char*>cnp.PyArray_DATA(array)
-    if block.block == NULL or block.block.raw != NULL or not cnp.PyArray_IS_C_CONTIGUOUS(array):
+    if block.block == NULL or block.block.raw != NULL or not fuel_in_region(block.block):
+        return -1
+    if not cnp.PyArray_IS_C_CONTIGUOUS(array):
         return -1
     return first - REGION_BASE
 

@@ -167,4 +167,6 @@ def _place(arrays: list[Any], number: int) -> int:
 
 
 def after_fork() -> None:
-    """Do nothing: there is nothing to mend in a child."""
+    """Leave the region: two processes that give out the same memory would give it to two callers."""
+    global _region
+    _region = None

@@ -43,23 +43,35 @@ class Region:
     def __init__(self, region: Any, file: int) -> None:
         self.memory, self.file = memoryview(region).cast("B"), file
         self.base = numpy.frombuffer(self.memory, dtype=numpy.uint8).ctypes.data
-        self.reserved = self.bump = self.refused = 0
+        self.reserved = self.bump = self.refused = self._blocks = 0
         self.free: dict[int, list[int]] = {}
 
     def take(self, size: int) -> NDArray[Any] | None:
         """Return a block of at least so many bytes, or None."""
         capacity = max(_ALIGNMENT, 1 << (size - 1).bit_length())
-        free = self.free.setdefault(capacity, [])
+        free = self._free(capacity)
         if free:
             offset = free.pop()
         elif self.reserve(self.bump + capacity):
             offset, self.bump = self.bump, self.bump + capacity
+            self._blocks += 1
         else:
             self.refused += 1
             return None
         block = numpy.frombuffer(self.memory, dtype=numpy.uint8, count=size, offset=offset)
         weakref.finalize(block, free.append, offset).atexit = False
         return block
+
+    def _free(self, capacity: int) -> list[int]:
+        """Return the free blocks of a size; where nothing is in use, begin anew with all."""
+        free = self.free.get(capacity)
+        if free:
+            return free
+        if self.bump + capacity > self.reserved:
+            if self._blocks and sum(map(len, self.free.values())) == self._blocks:
+                self.free.clear()
+                self.bump = self._blocks = 0
+        return self.free.setdefault(capacity, [])
 
     def reserve(self, end: int) -> bool:
         """Make sure that so many bytes are backed by memory."""

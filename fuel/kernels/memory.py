@@ -201,7 +201,7 @@ def region_statistics() -> dict[str, int]:
     Returns
     -------
     dict
-        ``capacity_bytes``, ``reserved_bytes``, ``given_bytes`` (the most that were ever given out)
+        ``capacity_bytes``, ``reserved_bytes``, ``given_bytes`` (where the last block ends)
         and ``refused`` (for how many arrays there was no room).
 
     """
