@@ -479,8 +479,7 @@ class ExecutorCursor(Cursor):
 
     def close(self) -> None:
         """Let the workers go, and close the pass here."""
-        pool, self.pool = self.pool, None
-        if pool is not None:
-            pool.close()
+        self._cancel(back=False)
+        self.crew.rest(self)
         self.ended = True
         super().close()
