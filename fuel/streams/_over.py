@@ -12,17 +12,18 @@ from typing import Any
 
 from fuel.exceptions import IteratorInvalidatedError
 from fuel.iterator import DataIterator
-from fuel.plan._chain import children, walk
+from fuel.plan._chain import children, elementwise, walk
 from fuel.schemes import IterationScheme
 from fuel.schemes._base import is_custom
 from fuel.streams._base import AbstractDataStream
-from fuel.utils._overrides import overridden
+from fuel.utils._overrides import is_ours, overridden
 
 __all__ = [
     "OverStreams",
     "batch_size_of",
     "count_below",
     "goes_back",
+    "hides_sizes",
     "need_alike",
     "need_stream",
 ]
@@ -200,6 +201,18 @@ def batch_size_of(stream: Any) -> int | None:
         return int(size) if isinstance(size, Integral) else None
     sizes = {batch_size_of(below) for below in children(stream)}
     return sizes.pop() if len(sizes) == 1 else None
+
+
+def hides_sizes(stream: Any) -> bool:
+    """Tell whether users' code makes batches of a size that shows only in the batches."""
+    for step in walk(stream):
+        if overridden(step, "get_data", "get_epoch_iterator", "_make_cursor"):
+            return True
+        if not children(step) or step.produces_examples or elementwise(step):
+            continue
+        if not is_ours(type(step)) or getattr(step, "_functions", list)():
+            return True
+    return False
 
 
 def goes_back(stream: Any) -> bool:

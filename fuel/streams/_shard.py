@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from fuel.plan import Cursor
 from fuel.plan._chain import walk
-from fuel.streams._over import OverStreams, batch_size_of, count_below, need_stream
+from fuel.streams._over import (
+    OverStreams,
+    batch_size_of,
+    count_below,
+    hides_sizes,
+    need_stream,
+)
 from fuel.streams._rank import rank_and_size
 from fuel.streams._shard_pass import ShardCursor, WholeCursor
 from fuel.typing import JSON
@@ -202,7 +208,9 @@ class ShardedStream(OverStreams):
         if self.world_size == 1 and self.remainder == "drop":
             return count_below(self.data_stream, "_num_examples")
         steps, size = self._num_items(), batch_size_of(self.data_stream)
-        return None if steps is None or size is None else steps * size
+        if steps is None or size is None or hides_sizes(self.data_stream):
+            return None
+        return steps * size
 
     def _why_not_elementwise(self) -> str:
         return (

@@ -16,7 +16,7 @@ from fuel.exceptions import StateError
 from fuel.plan import Context, Cursor, _memory
 from fuel.streams._again import Opened, Spot
 from fuel.streams._filling import joined, repeated, rows_in
-from fuel.streams._over import batch_size_of, goes_back
+from fuel.streams._over import batch_size_of, goes_back, hides_sizes
 from fuel.typing import JSON
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ class ShardCursor(Cursor):
         self.remainder = step.remainder
         self.examples = bool(step.produces_examples)
         self.declared = 0 if self.examples else batch_size_of(step.data_stream) or 0
-        # Whether all items are evaluated, because one cannot go back for the last one.
-        self.evaluates = False
+        # Whether all items are evaluated, because nobody else tells how many examples they have,
+        # or because one cannot go back for the last one.
+        self.evaluates = not self.examples and hides_sizes(step.data_stream)
         self.returns = goes_back(step.data_stream)
         self.full = 0
         self.steps = 0
@@ -202,7 +203,7 @@ class ShardCursor(Cursor):
         """Go on in the step until so many of its items are passed."""
         child = self.child
         while self.gone < target and not self.over:
-            if evaluate and (self.gone == self.rank or self.evaluates):
+            if self.evaluates or (evaluate and self.gone == self.rank):
                 try:
                     data = next(child)
                 except StopIteration:
@@ -211,7 +212,7 @@ class ShardCursor(Cursor):
                 self.latest = data, child.context
                 if self.gone == self.rank:
                     self.own = self.latest
-                self._note(1, 0 if self.examples else rows_in(data))
+                self._note(1, self._size_of(child.context, data))
                 continue
             if evaluate:
                 wanted = min(target, self.rank if self.gone < self.rank else target) - self.gone
@@ -223,12 +224,16 @@ class ShardCursor(Cursor):
 
     def _note(self, count: int, size: int) -> None:
         self.gone += count
-        if count and size:
+        if count:
             self.earlier = max(self.earlier, self.last)
             self.last = size
 
-    def _size_of(self, context: Context) -> int:
-        return 0 if self.examples or not context.is_batch else len(context.ordinals)
+    def _size_of(self, context: Context, data: Any = None) -> int:
+        if self.examples:
+            return 0
+        if data is not None and self.evaluates:
+            return rows_in(data)
+        return len(context.ordinals) if context.is_batch else 0
 
     def _retry(self) -> None:
         """After an error: begin the step anew, where that is possible."""
@@ -316,6 +321,8 @@ class ShardCursor(Cursor):
         return self._from_beginning(full - rows + (self.rank - self.gone) * full, full)
 
     def _rows_of_last(self) -> int:
+        if self.latest is not None:
+            return rows_in(self.latest[0])
         with self._once_more(self.at) as cursor:
             cursor.skip(self.gone - 1)
             if cursor.skip(1) and cursor.context.is_batch:
@@ -390,7 +397,7 @@ class ShardCursor(Cursor):
         return passed
 
     def _skip_together(self, count: int) -> int:
-        if isinstance(self.at, StateError):
+        if isinstance(self.at, StateError) or self.evaluates:
             return 0
         items = count * self.world_size
         there: int = self.child.skip(items - 1)
