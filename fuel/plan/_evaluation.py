@@ -75,6 +75,10 @@ class Shipment:
             if (key := id(originals[id(twin)])) in names
         ]
 
+    def steps(self) -> list[Any]:
+        """Return the steps of the part, lowest first."""
+        return _all(self.part)
+
     def draws(self) -> NamedDraws:
         """Return where the generators of the part come from."""
         return NamedDraws(self.part.top, self.seeds_and_names)

@@ -98,7 +98,13 @@ class Processes:
 
     def port(self, shipment: Shipment, name: str) -> Port:
         """Return the pool for a part."""
-        check_picklable(shipment, name)
+        try:
+            check_picklable(shipment.part.top, name)
+        except TypeError:
+            # Told of the step that holds it, not of the chain above that.
+            for step in shipment.steps():
+                check_picklable(step, name)
+            raise
         port = Port(self, shipment)
         self.ports.append(port)
         return port
