@@ -58,16 +58,15 @@ def lease(count: int, region_bytes: int | None, start_method: str | None) -> lis
             if circumstances[0] != now[0]:
                 _idle.remove(entry)  # of the process that this one was forked from
                 continue
-            fits = (worker.region_bytes, worker.start_method) == (region_bytes, start_method)
-            if not fits or circumstances != now:
+            if circumstances != now or not worker.process.alive:
+                # Nobody will ask for it any more: what it was started with is not coming back.
+                _idle.remove(entry)
+                worker.close(patient=False)
                 continue
-            _idle.remove(entry)
-            if worker.process.alive:
+            fits = (worker.region_bytes, worker.start_method) == (region_bytes, start_method)
+            if fits and len(found) < count:
+                _idle.remove(entry)
                 found.append(worker)
-            else:
-                worker.close()
-            if len(found) == count:
-                break
     try:
         while len(found) < count:
             worker = Worker(count, region_bytes, start_method)
