@@ -60,7 +60,7 @@ CHAINS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("chain", CHAINS, ids=str)
+@pytest.mark.parametrize("chain", CHAINS, ids=range(len(CHAINS)))
 @pytest.mark.parametrize("workers", WORKERS, ids=str)
 def test_workers_deliver_what_this_process_would_and_states_fit_both(
     chain: dict[str, Any], workers: dict[str, Any]

@@ -275,7 +275,7 @@ def test_unequal_lengths_are_shown() -> None:
 @pytest.mark.parametrize(
     "data",
     [3, None, {1, 2}, iter([1]), numpy.array(3), list, object(), IterableDataset([1, 2])],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_container_is_refused(data: Any) -> None:
     for call in (numobs, lambda data: getobs(data, 0), ObsView):
