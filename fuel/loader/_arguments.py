@@ -13,6 +13,24 @@ import numpy
 
 __all__ = ["Arguments"]
 
+#: More than anybody will see; the places of a run are to be counted in 64 bits.
+_MOST_EPOCHS = 1 << 31
+_METHODS = (None, "forkserver", "spawn", "fork")
+_NUMBERS = (int, float, numpy.number)
+_PARALLEL = (
+    "`parallel` must be False, True (as many threads as usable processors) or a number of threads"
+)
+#: What to do about an argument that is no integer.
+_ADVICE = {
+    "batch_size": "a negative one gives single observations",
+    "num_workers": "0 loads in this process",
+    "num_epochs": "None goes on without end",
+    "seed": "None takes `config.default_seed`",
+    "prefetch": "None takes the default, two batches for each worker",
+    "restarts": "0 gives up when the first worker dies",
+    "shared_memory_bytes": "0 uses none, and None as much as is needed",
+}
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -133,10 +151,11 @@ class Arguments:
                 "`f(observation)` or `f(observation, rng)`"
             )
         epochs = None if num_epochs is None else _integer("num_epochs", num_epochs)
-        if epochs is not None and epochs < 1:
+        if epochs is not None and not 0 < epochs <= _MOST_EPOCHS:
             raise ValueError(
                 f"`num_epochs` must be a positive number, or None for no end, got {num_epochs}"
             )
+        _check_executor(executor)
         return cls(
             batch_size=size,
             shuffle=bool(shuffle),
@@ -183,22 +202,60 @@ def _threads(parallel: Any) -> int:
         return usable_cpus()
     if parallel is False:
         return 0
-    threads = _integer("parallel", parallel)
+    try:
+        threads = operator.index(parallel)
+    except TypeError:
+        raise TypeError(f"{_PARALLEL}, got {parallel!r:.80}") from None
     if threads < 0:
-        raise ValueError(
-            f"`parallel` must be False, True (as many threads as usable processors) or a number "
-            f"of threads, got {parallel}"
-        )
+        raise ValueError(f"{_PARALLEL}, got {parallel}")
     return threads
 
 
 def _integer(name: str, value: Any) -> int:
     try:
-        if isinstance(value, (bool, numpy.bool_)) and name != "parallel":
+        if isinstance(value, (bool, numpy.bool_)):
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"`{name}` must be an integer, got {value!r:.80}") from None
+        raise TypeError(
+            f"`{name}` must be an integer, got {value!r:.80}; {_ADVICE[name]}"
+        ) from None
+
+
+def _check_executor(executor: dict[str, Any]) -> None:
+    """Check what is for workers; without any it changes nothing, but is to be right all the same.
+
+    Numbers out of range are left to `fuel.transformers.Parallel`, but for those that it would
+    never see.
+    """
+    for name, least in (("prefetch", 1), ("restarts", 0), ("shared_memory_bytes", 0)):
+        value = executor[name]
+        if value is None and name != "restarts":
+            continue
+        number = _integer(name, value)
+        if number < least:
+            raise ValueError(
+                f"`{name}` must be an integer from {least} on, got {value}; {_ADVICE[name]}"
+            )
+    if not isinstance(executor["ordered"], (bool, numpy.bool_)):
+        raise TypeError(f"`ordered` must be True or False, got {executor['ordered']!r:.80}")
+    seconds = executor["stall_timeout_s"]
+    if seconds is not None:
+        if isinstance(seconds, (bool, numpy.bool_)) or not isinstance(seconds, _NUMBERS):
+            raise TypeError(
+                f"`stall_timeout_s` must be a number of seconds, got {seconds!r:.80}; None "
+                "switches the watch off"
+            )
+        if not seconds > 0:
+            raise ValueError(
+                f"`stall_timeout_s` must be a positive number of seconds, got {seconds!r}; None "
+                "switches the watch off"
+            )
+    if executor["start_method"] not in _METHODS:
+        raise ValueError(
+            "`start_method` must be 'forkserver', 'spawn', 'fork' or None (the first that this "
+            f"system has), got {executor['start_method']!r:.80}"
+        )
 
 
 def _seed(seed: Any) -> int:

@@ -128,6 +128,12 @@ def _one_by_one(table: Any, rows: Any) -> list[Any]:
     if hasattr(type(table), "__getitems__"):
         found = table.__getitems__(numbers)
         if isinstance(found, list):
+            if len(found) != len(numbers):
+                raise ValueError(
+                    f"{type(table).__name__}.__getitems__ was asked for {len(numbers)} "
+                    f"observations, and answered with a list of {len(found)}; it must return one "
+                    "for each index"
+                )
             return found
     return [fetch(table, number) for number in numbers]
 

@@ -8,7 +8,7 @@ a whole batch that was fetched at once, and then collates. Not here: which of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
@@ -17,6 +17,7 @@ from fuel.loader._container import splits
 from fuel.loader._order import first_epoch
 from fuel.loader._structure import Structure, observations_of
 from fuel.observations._stacking import stack
+from fuel.observations._view import rebuild
 from fuel.plan import Context
 from fuel.transformers._base import Transformer
 from fuel.transformers._functions import function_name, held_generator, takes_rng
@@ -297,23 +298,44 @@ def _refuse_generator(argument: str, function: Any) -> None:
 
 def _joining(part: Any) -> Callable[[list[Any]], Any]:
     """Return what makes of observations what a request for several would have given."""
-    if isinstance(part, numpy.ndarray):
-        return _Array(part.dtype)
-    if isinstance(part, (list, range)) or not (splits(part) or hasattr(part, "_fetch")):
-        return list
-    return stack
+    if isinstance(part, (tuple, Mapping)):
+        return _Structured(part)
+    if isinstance(part, numpy.ndarray) or (splits(part) and hasattr(part, "dtype")):
+        return _Array(part)
+    return stack if hasattr(part, "_fetch") else list
+
+
+class _Structured:
+    """Puts the columns of a structure together again, each in its own way."""
+
+    def __init__(self, form: Any) -> None:
+        parts = list(form.values() if isinstance(form, Mapping) else form)
+        self.joins = [_joining(part) for part in parts]
+        self.form = rebuild(form, [None] * len(parts))
+
+    def __call__(self, rows: list[Any]) -> Any:
+        each = [row.values() if isinstance(row, Mapping) else row for row in rows]
+        columns = zip(*each, strict=True)
+        return rebuild(self.form, [join(list(column)) for join, column in zip(self.joins, columns)])
 
 
 class _Array:
-    """Puts rows of an array together again."""
+    """Puts rows of an array, or of an HDF5 dataset, together again."""
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
+    def __init__(self, part: Any) -> None:
+        self.dtype, self.flat = part.dtype, part.ndim == 1
+        # Rows of a matrix, or of an array with a mask, make up another one: that is made of this.
+        plain = not isinstance(part, numpy.ndarray) or type(part) in (numpy.ndarray, numpy.memmap)
+        self.row = None if plain else part[:1].copy()
 
     def __call__(self, rows: list[Any]) -> Any:
-        if self.dtype == object and not isinstance(rows[0], numpy.ndarray):
+        if self.row is not None:
+            array = self.row[numpy.zeros(len(rows), dtype=int)]
+        elif self.flat and self.dtype == object:
+            # Not what NumPy makes of a list, for the objects may be arrays.
             return numpy.fromiter(rows, dtype=object, count=len(rows))
-        array = numpy.empty((len(rows), *numpy.shape(rows[0])), self.dtype)
+        else:
+            array = numpy.empty((len(rows), *numpy.shape(rows[0])), self.dtype)
         for index, row in enumerate(rows):
             array[index] = row
         return array

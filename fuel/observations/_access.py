@@ -71,13 +71,32 @@ def numobs(data: Any) -> int:
     if _is_dataset(data):
         return _num_examples(data)
     sized = hasattr(data, "__len__") and hasattr(data, "__getitem__")
-    if not sized or isinstance(data, type) or getattr(data, "shape", None) == ():
+    by_label = hasattr(data, "iloc")
+    if not sized or by_label or isinstance(data, type) or getattr(data, "shape", None) == ():
         raise TypeError(
-            f"observations need a container, got {type(data).__name__}: {data!r:.80}; give an "
-            "array with a first axis, a list, a dataset, an object with `__len__` and "
-            "`__getitem__`, or a tuple or dict of these"
+            f"observations need a container, got {type(data).__name__}: {data!r:.80}; "
+            + _instead(data, by_label)
         )
     return len(data)
+
+
+def _instead(data: Any, by_label: bool) -> str:
+    """Say what to give instead of something that is no container."""
+    if by_label:
+        return (
+            "it is asked for rows by label, and a frame for columns; give `data.to_numpy()`, or "
+            "a dict of the columns' arrays"
+        )
+    if isinstance(data, (set, frozenset)):
+        return "a set has no order; give a list, such as `sorted(data)`"
+    if hasattr(data, "__next__"):
+        return "it can only be gone through; make a list of it"
+    if hasattr(data, "__len__") and hasattr(data, "__getitems__"):
+        return "it has `__getitems__`, but single observations are asked for with `__getitem__`"
+    return (
+        "give an array with a first axis, a list, a dataset, an object with `__len__` and "
+        "`__getitem__`, or a tuple or dict of these"
+    )
 
 
 def getobs(data: Any, indices: Any = None, out: Any = None) -> Any:

@@ -197,6 +197,13 @@ def _stack(observations: Sequence[Any], numbers: Sequence[int], path: str) -> An
         ]
         return rebuild(first, parts)
     arrays = [_as_array(observation) for observation in observations]
+    for observation, number in zip(observations, numbers, strict=True):
+        if isinstance(observation, numpy.ma.MaskedArray) and numpy.ma.is_masked(observation):
+            raise ValueError(
+                f"observations to be stacked{_at(path)} must not have masked entries, which would "
+                f"become values, got some in observation {number}; give the values and the mask as "
+                "two containers, or fill them"
+            )
     kinds = [array is None for array in arrays]
     if any(kinds):
         if not all(kinds):

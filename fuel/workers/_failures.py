@@ -7,6 +7,7 @@ from and how they are worded (`fuel.workers._blame`).
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -99,7 +100,8 @@ class FailurePolicy:
                 raise ValueError(
                     f"`{name}` must be an integer from 0 on, or None for none, got {value!r:.80}"
                 )
-        if self.max_fraction is not None and not 0 <= self.max_fraction <= 1:
+        share = self.max_fraction
+        if share is not None and not (isinstance(share, numbers.Real) and 0 <= share <= 1):
             raise ValueError(
                 f"`max_fraction` must be a number from 0 to 1, got {self.max_fraction!r:.80}; 0.01 "
                 "allows one item in a hundred to fail"

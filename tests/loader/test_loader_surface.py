@@ -39,6 +39,19 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (X, {"num_epochs": 0}, ValueError, "`num_epochs` must be a positive number, or None"),
     (X, {"transform": 3}, TypeError, "must be a function of one observation"),
     (X, {"seed": "one"}, TypeError, "`seed` must be an integer"),
+    (X, {"seed": "one"}, TypeError, "None takes `config.default_seed`"),
+    (X, {"parallel": None}, TypeError, "`parallel` must be False, True"),
+    (X, {"num_workers": None}, TypeError, "0 loads in this process"),
+    (X, {"num_epochs": 10**20}, ValueError, "None for no end"),
+    # What is for workers is looked at when there are none, too.
+    (X, {"ordered": 1}, TypeError, "`ordered` must be True or False"),
+    (X, {"restarts": "x"}, TypeError, "`restarts` must be an integer"),
+    (X, {"restarts": -1}, ValueError, "`restarts` must be an integer from 0 on"),
+    (X, {"prefetch": 0, "parallel": 2}, ValueError, "`prefetch` must be an integer from 1 on"),
+    (X, {"shared_memory_bytes": -1}, ValueError, "`shared_memory_bytes` must be an integer from"),
+    (X, {"stall_timeout_s": "1"}, TypeError, "`stall_timeout_s` must be a number of seconds"),
+    (X, {"stall_timeout_s": float("nan")}, ValueError, "must be a positive number of seconds"),
+    (X, {"start_method": "thread"}, ValueError, "`start_method` must be 'forkserver'"),
     (X, {"on_error": "forget"}, ValueError, "forget"),
     (X, {"as_dict": True}, ValueError, "give a dict of containers"),
     (X, {"batch_size": 11, "partial": False}, ValueError, "larger than the data, which has 10"),
@@ -60,9 +73,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("data", "arguments", "kind", "message"), REFUSED, ids=range(len(REFUSED))
-)
+@pytest.mark.parametrize(("data", "arguments", "kind", "message"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_done_is_refused_with_a_reason(
     data: Any, arguments: dict[str, Any], kind: type[Exception], message: str
 ) -> None:
