@@ -77,7 +77,10 @@ class ContainerDataset(Dataset):
         """
         rows = normalise(request, self.num_examples, "the data")
         if isinstance(rows, int):
-            return tuple([fetch(part, rows) for part in self.indexables])
+            try:
+                return tuple([fetch(part, rows) for part in self.indexables])
+            except StopIteration as error:
+                raise _no_end(rows) from error
         if isinstance(rows, slice):
             rows = numpy.arange(rows.start, rows.stop, rows.step, dtype=numpy.int64)
         return tuple([self._take(part, rows) for part in self.indexables])
@@ -93,9 +96,19 @@ class ContainerDataset(Dataset):
         kind = type(table)
         if kind in _TABLES or kind is list:
             return take_vector(table, rows, borrow)
-        if any(apart and part is table for apart, part in zip(self._apart, self.indexables)):
-            return _one_by_one(table, rows)
-        return fetch(table, rows)
+        try:
+            if any(apart and part is table for apart, part in zip(self._apart, self.indexables)):
+                return _one_by_one(table, rows)
+            return fetch(table, rows)
+        except StopIteration as error:
+            raise _no_end(rows) from error
+
+
+def _no_end(rows: Any) -> RuntimeError:
+    return RuntimeError(
+        f"the data raised StopIteration when asked for {rows!r:.80}, which is no way to end it; "
+        "its `len` says how many observations there are"
+    )
 
 
 def splits(part: Any) -> bool:

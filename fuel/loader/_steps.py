@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from fuel.loader._callables import called, check_callable
 from fuel.loader._container import splits
 from fuel.loader._order import first_epoch
 from fuel.loader._structure import Structure, observations_of
@@ -20,7 +21,7 @@ from fuel.observations._stacking import stack
 from fuel.observations._view import rebuild
 from fuel.plan import Context
 from fuel.transformers._base import Transformer
-from fuel.transformers._functions import function_name, held_generator, takes_rng
+from fuel.transformers._functions import function_name, takes_rng
 
 __all__ = ["Combine", "Observe", "PerObservation"]
 
@@ -38,7 +39,7 @@ class PerObservation:
     Raises
     ------
     TypeError
-        If it cannot be called.
+        If it cannot be called with an observation.
     ValueError
         If it holds a random generator: what that draws depends on the order of evaluation.
 
@@ -51,7 +52,7 @@ class PerObservation:
                 "`f(observation)` or `f(observation, rng)`"
             )
         self.takes_rng = takes_rng(function)
-        _refuse_generator("transform", function)
+        check_callable("transform", function, 2 if self.takes_rng else 1)
         self.function = function
         self.scheme = scheme
 
@@ -77,8 +78,8 @@ class PerObservation:
         """
         try:
             if self.takes_rng:
-                return self.function(observation, self._place(context, index).rng(step))
-            return self.function(observation)
+                return called(self.function, observation, self._place(context, index).rng(step))
+            return called(self.function, observation)
         except Exception as error:
             if hasattr(error, "add_note"):  # from Python 3.11 on
                 error.add_note(self._whose(context, index))
@@ -234,7 +235,7 @@ class Combine(_LoaderStep):
     ) -> None:
         super().__init__(data_stream, False, structure, function, **kwargs)
         if collate not in (None, False, True):
-            _refuse_generator("collate", collate)
+            check_callable("collate", collate, 1)
             self.collate_function = collate
             collate = "function"
         self.collate = collate
@@ -270,7 +271,7 @@ class Combine(_LoaderStep):
         if self.collate is False:
             return (observations,)
         if self.collate == "function":
-            return (self.collate_function(observations),)
+            return (called(self.collate_function, observations),)
         return (self._stacked(observations, context),)
 
     def _stacked(self, observations: list[Any], context: Context) -> Any:
@@ -282,18 +283,6 @@ class Combine(_LoaderStep):
         # Again, with the numbers that the examples have in the data.
         ordinals = [context.address(index)[0] for index in range(len(observations))]
         return stack(observations, self.scheme.order(context.epoch).at(ordinals).tolist())
-
-
-def _refuse_generator(argument: str, function: Any) -> None:
-    held = held_generator(function)
-    if held is not None:
-        hint = "draw from the `rng` of `f(observation, rng)`"
-        if argument == "collate":
-            hint = "draw in a `transform`, `f(observation, rng)`"
-        raise ValueError(
-            f"`{argument}` ({function_name(function)}) holds a generator in {held}, whose draws "
-            f"depend on the order of evaluation; {hint}"
-        )
 
 
 def _joining(part: Any) -> Callable[[list[Any]], Any]:

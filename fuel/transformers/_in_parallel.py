@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from fuel.plan import Cursor
 from fuel.plan._chain import walk
 from fuel.plan._parts import find_parts
@@ -151,10 +153,12 @@ class Parallel(Transformer):
         )
         self.kind = kind
         self.prefetch = None if prefetch is None else _count("prefetch", prefetch, 1)
+        if not isinstance(ordered, (bool, numpy.bool_)):
+            raise TypeError(f"`ordered` must be True or False, got {ordered!r:.80}")
         self.ordered = bool(ordered)
         self.on_error: FailurePolicy = as_policy(on_error)
         self.restarts = _count("restarts", restarts, 0)
-        if stall_timeout_s is not None and not stall_timeout_s > 0:
+        if stall_timeout_s is not None and not _is_positive(stall_timeout_s):
             raise ValueError(
                 f"`stall_timeout_s` must be a positive number of seconds, got {stall_timeout_s!r}; "
                 "None switches the watch off"
@@ -293,6 +297,11 @@ class _PassedOn(Cursor):
     def share(self, rank: int, world_size: int) -> None:
         """Learn which items will be asked for."""
         self.child.share(rank, world_size)
+
+
+def _is_positive(value: Any) -> bool:
+    number = isinstance(value, (int, float, numpy.number)) and not isinstance(value, bool)
+    return bool(number and value > 0)
 
 
 def _count(name: str, value: Any, least: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import pickle
 from collections.abc import Callable
@@ -89,6 +90,77 @@ def test_a_function_that_draws_from_a_generator_of_its_own_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="holds a generator in 'rng'"):
             DataLoader(X, 2, **arguments)
+
+
+def two(observation: Any, other: Any) -> None: ...
+
+
+def nothing() -> None: ...
+
+
+def by_keyword(observation: Any, *, rng: Any) -> None: ...
+
+
+def generated(observation: Any) -> Any:
+    yield observation
+
+
+async def later(observation: Any) -> None: ...
+
+
+class Later:
+    async def __call__(self, observation: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (two, r"got two\(observation.*missing a required argument: 'other'"),
+        (nothing, "too many positional arguments"),
+        (by_keyword, "missing a required"),
+        (generated, "generated, a generator function; write `f"),
+        (later, "later, an asynchronous function"),
+        (Later(), "Later, an asynchronous function"),
+        (functools.partial(generated), "generated, a generator function"),
+    ],
+)
+@pytest.mark.parametrize("argument", ["transform", "collate"])
+def test_a_function_that_can_only_fail_is_refused_before_anything_is_loaded(
+    function: Any, message: str, argument: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        DataLoader(X, 2, on_error="skip", **{argument: function})
+
+
+def ends(observation: Any) -> Any:
+    return next(iter(()))
+
+
+class Ends:
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> int:
+        return next(iter(()))
+
+
+@pytest.mark.parametrize("workers", [{}, {"parallel": 2}, {"num_workers": 1}], ids=str)
+def test_stop_iteration_out_of_a_function_is_an_error_and_not_the_end_of_the_data(
+    workers: dict[str, Any],
+) -> None:
+    for data, arguments in (
+        (X, {"transform": ends}),
+        (X, {"collate": ends}),
+        (Ends(), {}),
+        (Ends(), {"collate": True}),
+        (Ends(), {"on_error": "raise"}),
+    ):
+        with DataLoader(data, 2, **arguments, **workers) as loader:
+            with pytest.raises(RuntimeError, match="raised StopIteration"):
+                list(loader)
+    with DataLoader(X, -1, transform=ends, **workers) as loader:
+        with pytest.raises(RuntimeError, match="raised StopIteration"):
+            list(loader)
 
 
 def test_a_batch_larger_than_the_data_is_one_short_batch() -> None:
