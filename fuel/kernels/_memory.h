@@ -232,10 +232,12 @@ static inline fuel_block *fuel_region_take(int size_class, size_t capacity)
     if ((block = fuel_region_find(size_class, 0, need))) return block;
     if ((block = fuel_region_append(need, fuel_region.reserved))) return block;
     if ((block = fuel_region_find(size_class, FUEL_STEPS, need))) return block;
-    /* As much lies idle as is in use: what is there will do, once it is put together. */
-    if (fuel_region.idle * 2 >= fuel_region.bump && fuel_region.unjoined) {
-        fuel_join();
+    /* As much lies idle as is in use: what is there will do, if need be once it is joined. */
+    if (fuel_region.idle * 2 >= fuel_region.bump) {
         if ((block = fuel_region_find(size_class, FUEL_CLASSES, need))) return block;
+        if (fuel_region.unjoined) fuel_join();
+        if ((block = fuel_region_find(size_class, FUEL_CLASSES, need))) return block;
+        if ((block = fuel_region_append(need, fuel_region.reserved))) return block;
     }
     if ((block = fuel_region_append(need, fuel_region.capacity))) return block;
     if (fuel_region.unjoined >= need) fuel_join();

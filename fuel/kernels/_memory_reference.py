@@ -167,6 +167,6 @@ def _place(arrays: list[Any], number: int) -> int:
 
 
 def after_fork() -> None:
-    """Leave the region: two processes that give out the same memory would give it to two callers."""
+    """Leave the region: memory that two processes give out would have two owners."""
     global _region
     _region = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,9 @@ def _by_value(modules: Iterable[str]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def dumps(value: Any, by_value: Iterable[str] = ()) -> bytes:
+def dumps(
+    value: Any, by_value: Iterable[str] = (), buffer_callback: Callable[[Any], Any] | None = None
+) -> bytes:
     """Pickle an object, with what the user's main module defines by value.
 
     Parameters
@@ -56,6 +58,8 @@ def dumps(value: Any, by_value: Iterable[str] = ()) -> bytes:
     by_value : iterable of str, optional
         Further modules whose functions and classes travel by value, because the receiver cannot
         import them.
+    buffer_callback : callable, optional
+        As for `pickle.dumps`.
 
     Returns
     -------
@@ -67,20 +71,23 @@ def dumps(value: Any, by_value: Iterable[str] = ()) -> bytes:
 
     buffer = io.BytesIO()
     with _by_value(by_value):
-        _pickler_class()(buffer, protocol=5).dump(value)
+        _pickler_class()(buffer, protocol=5, buffer_callback=buffer_callback).dump(value)
     return buffer.getvalue()
 
 
 @functools.cache
 def _pickler_class() -> Any:
-    """Return cloudpickle's pickler, with the names of files kept in code that travels by value.
+    """Return cloudpickle's pickler, with two changes.
 
-    cloudpickle leaves them out so that equal code has equal pickles. A traceback needs them.
+    The names of files are kept in code that travels by value: cloudpickle leaves them out so that
+    equal code has equal pickles, but a traceback needs them. And arrays keep the order of their
+    bytes, which NumPy changes to that of the machine for some.
     """
     import collections
     import types
 
     import cloudpickle
+    import numpy
 
     table: Any = cloudpickle.Pickler.dispatch_table
     reduce_code = table[types.CodeType]
@@ -91,9 +98,28 @@ def _pickler_class() -> Any:
         return (make, tuple(named), *rest)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        dispatch_table = collections.ChainMap({types.CodeType: reduce_with_file}, table)
+        dispatch_table = collections.ChainMap(
+            {types.CodeType: reduce_with_file, numpy.ndarray: _reduce_array}, table
+        )
 
     return Pickler
+
+
+def _reduce_array(array: Any) -> Any:
+    import numpy
+
+    dtype = array.dtype
+    if dtype.hasobject or not array.nbytes or (dtype.isnative and dtype.kind not in "mM"):
+        return array.__reduce_ex__(5)
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    flat: Any = numpy.ascontiguousarray(array.T if fortran else array).reshape(-1).view("u1")
+    return _array, (pickle.PickleBuffer(flat), dtype, array.shape, "F" if fortran else "C")
+
+
+def _array(content: Any, dtype: Any, shape: tuple[int, ...], order: Any) -> Any:
+    import numpy
+
+    return numpy.ndarray(shape, dtype, content, order=order)
 
 
 def _is_placeholder(part: Any) -> bool:

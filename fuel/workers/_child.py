@@ -20,7 +20,7 @@ from fuel.transport.segments import receive_segments
 from fuel.utils._failure import pack_failure
 from fuel.workers._blame import evaluated
 from fuel.workers._handing import unpacked
-from fuel.workers._results import Leases, encode
+from fuel.workers._results import Leases, encode, pickled
 from fuel.workers._sharing import loads_shared
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ def run_worker(channel: Channel, name: str, shared: list[bool]) -> None:
             began = time.perf_counter()
             outcomes = evaluated(evaluators[key], unit, origin)
             encoded = encode(outcomes, leases)
-            answer = ("done", token, time.perf_counter() - began, encoded, leases.take())
             del outcomes
-            channel.send_bytes(pickle.dumps(answer, protocol=5))
+            channel.send_bytes(pickled(token, time.perf_counter() - began, encoded, leases))
         elif kind == "order":
             key, payload, count = content
             segments = receive_segments(connection, count)

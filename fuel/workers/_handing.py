@@ -17,6 +17,7 @@ from fuel.exceptions import TransportError
 from fuel.kernels._region import LEAST, Region
 from fuel.plan._context import Context
 from fuel.transport.segments import Segment
+from fuel.utils._channel import dumps
 
 __all__ = ["Outbox", "unpacked"]
 
@@ -84,10 +85,8 @@ class Outbox:
             return False
 
         if _holds_items(value):
-            import cloudpickle
-
             # They may be of classes that the main module defines.
-            payload = cloudpickle.dumps(value, protocol=5, buffer_callback=apart)
+            payload = dumps(value, buffer_callback=apart)
         else:
             payload = pickle.dumps(value, protocol=5, buffer_callback=apart)
         return payload, places, blocks

@@ -132,13 +132,7 @@ class Worker:
         payload, places, blocks = self._outbox.packed(unit)
         self.pending[token] = key, unit, time.monotonic()
         self._blocks[token] = blocks
-        self._say(("unit", token, key, payload, places, self._released()))
-
-    def _released(self) -> list[int]:
-        released, found = self.arrivals.released, []
-        while released:
-            found.append(released.popleft())
-        return found
+        self._say(("unit", token, key, payload, places, self.arrivals.released()))
 
     def receive(self) -> tuple[Any, ...]:
         """Return a message that is there.
