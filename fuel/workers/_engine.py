@@ -14,6 +14,7 @@ import time
 from collections import deque
 from typing import Any
 
+from fuel.exceptions import IteratorInvalidatedError
 from fuel.plan._cursor import Cursor
 from fuel.plan._parts import Part
 from fuel.plan._schedule import Planned, Schedule
@@ -70,7 +71,7 @@ class ExecutorCursor(Cursor):
         self.queue: deque[Entry] = deque()
         self.ahead = 0  # items in the queue
         self.exhausted = False
-        self.ended = False
+        self.ended = self.closed = False
         self.error: Exception | None = None
         self.broken = False
         self.per_item = 0.0
@@ -94,6 +95,12 @@ class ExecutorCursor(Cursor):
             raise ValueError(
                 f"the {type(self.step).__name__} below a Parallel takes no requests, got "
                 f"{request!r:.80}; give the iteration scheme to the DataStream below it"
+            )
+        if self.closed:
+            raise IteratorInvalidatedError(
+                f"this iterator over a {type(self.step).__name__} was closed before the end of its "
+                "epoch (by `close`, or at the end of a `with`); start another one, or load its "
+                "state into one"
             )
         while True:
             if self.ended:
@@ -481,5 +488,5 @@ class ExecutorCursor(Cursor):
         """Let the workers go, and close the pass here."""
         self._cancel(back=False)
         self.crew.rest(self)
-        self.ended = True
+        self.closed = not self.ended
         super().close()
