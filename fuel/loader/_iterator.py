@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from fuel.exceptions import RequestError, StateMismatchError
+from fuel.exceptions import IteratorInvalidatedError, RequestError, StateMismatchError
 from fuel.plan._run import guarded
 from fuel.state import check_state, make_state
 from fuel.typing import JSON
@@ -82,7 +82,7 @@ class LoaderIterator:
     def __next__(self) -> Any:
         try:
             data = self._advance()
-        except StopIteration:
+        except (StopIteration, IteratorInvalidatedError):
             raise
         except BaseException:
             self._note_failure()
@@ -257,8 +257,16 @@ class LoaderIterator:
     def close(self) -> None:
         """Release what the run holds (workers, files); it cannot be used afterwards."""
         self._loader._left(self)
-        self._items._run.ended = True
         self._items.close()
+        if not self._items._run.ended:
+            self._advance = self._refuse
+
+    def _refuse(self) -> Any:
+        raise IteratorInvalidatedError(
+            f"this iterator was closed before the end of its run, {self.delivered} items into it "
+            "(by `close`, or at the end of a `with`); iterate over the loader again, or load the "
+            "state of this iterator into it"
+        )
 
 
 def loader_state(plan: Any, run: int, mark: JSON, ended: bool) -> dict[str, JSON]:

@@ -16,7 +16,12 @@ import pytest
 import fuel
 from fuel import DataLoader
 from fuel.datasets import IndexableDataset, IterableDataset
-from fuel.exceptions import RequestError, StateDamagedError, StateMismatchError
+from fuel.exceptions import (
+    IteratorInvalidatedError,
+    RequestError,
+    StateDamagedError,
+    StateMismatchError,
+)
 from fuel.observations import mapobs, obsview, shuffleobs
 from fuel.schemes import SequentialExampleScheme, SequentialScheme
 from fuel.streams import DataStream
@@ -207,7 +212,9 @@ def test_a_loader_is_true_and_closes() -> None:
     with DataLoader(X, 4) as loader:
         iterator = iter(loader)
         first = next(iterator)
-    assert list(iterator) == [] and first.tolist() == [0, 1, 2, 3]
+    with pytest.raises(IteratorInvalidatedError):
+        next(iterator)
+    assert first.tolist() == [0, 1, 2, 3]
     assert len(list(loader)) == 3
 
 
@@ -365,3 +372,22 @@ def test_data_that_shrank_is_told(tmp_path: Path) -> None:
     del data[6:]
     with pytest.raises(RequestError):
         list(loader)
+
+
+@pytest.mark.parametrize("workers", [{}, {"parallel": 2}, {"num_workers": 1}])
+def test_an_iterator_that_was_closed_says_so_and_the_loader_goes_on(workers: Any) -> None:
+    loader = DataLoader(numpy.arange(20), 4, **workers)
+    with loader:
+        iterator = iter(loader)
+        next(iterator)
+        state = iterator.state_dict()
+        complete = iter(DataLoader(numpy.arange(4), 4, **workers))
+        assert len(list(complete)) == 1
+        complete.close()
+        assert list(complete) == []
+    with pytest.raises(IteratorInvalidatedError, match="closed before the end.*1 items into it"):
+        next(iterator)
+    assert iterator.state_dict() == state
+    loader.load_state_dict(state)
+    assert [batch.tolist() for batch in loader][0] == [4, 5, 6, 7]
+    loader.close()
