@@ -262,6 +262,8 @@ class Served(_Signalled):
         self.known: int | None = None
         self._server = server
         self._status = status
+        # Two threads that ask at once would both read what is told once.
+        self._lock = threading.RLock()
         self._finalizer = weakref.finalize(self, os.close, status)
 
     @property
@@ -274,6 +276,10 @@ class Served(_Signalled):
 
     def poll(self) -> int | None:
         """Return how it ended, None while it runs."""
+        with self._lock:
+            return self._poll()
+
+    def _poll(self) -> int | None:
         if self.returncode is None and _readable(self._status, 0.0):
             told = os.read(self._status, _STATUS.size)
             if len(told) == _STATUS.size:
@@ -400,3 +406,13 @@ def _why_not_fork() -> str:
     if cuda is not None and getattr(cuda, "is_initialized", lambda: False)():
         return "it has used CUDA, which a forked process cannot use"
     return ""
+
+
+def _forget() -> None:
+    """In a process that was forked: another thread may have held the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -29,7 +29,7 @@ from fuel.utils._channel import ENDED, FAILED, MISSING, READY, ChannelClosed, du
 from fuel.utils._failure import unpack_failure
 from fuel.utils._launch import GRACE_S, launch, preparation, stop, uninterrupted
 
-__all__ = ["ChildProcess", "assigned_settings"]
+__all__ = ["ChildProcess", "assigned_settings", "end_together"]
 
 #: Seconds between two looks at whether the child lives. A dead child closes the pipe, which is
 #: noticed at once; only if a process that *it* started holds the pipe open does this matter.
@@ -378,6 +378,25 @@ class ChildProcess:
             how = f"exited with code {code}"
             hint = "something in it called os._exit, or the interpreter could not start"
         return WorkerError(f"{self.origin} {how} before its work was done; {hint}")
+
+
+def end_together(children: list[ChildProcess]) -> None:
+    """Wait until children that know that they are not wanted have ended, or see to it.
+
+    Parameters
+    ----------
+    children : list of ChildProcess
+        Processes whose channel was closed, or hung up. They get a moment, all together, to end by
+        themselves; then they are asked to, and at last they are made to.
+
+    """
+    left = [child for child in children if child.is_mine and not child.closed]
+    for ask in ("", "terminate", "kill"):
+        for child in left:
+            if ask:
+                getattr(child._process, ask)()
+        deadline = time.monotonic() + GRACE_S
+        left = [child for child in left if not child.join(max(0.0, deadline - time.monotonic()))]
 
 
 def assigned_settings() -> dict[str, Any]:

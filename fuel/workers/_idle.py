@@ -6,6 +6,7 @@ Whoever asks next gets it, if it was started under the same circumstances.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -13,7 +14,7 @@ import weakref
 from typing import Any
 
 from fuel.utils._forkserver import close_server
-from fuel.utils._process import assigned_settings
+from fuel.utils._process import assigned_settings, end_together
 from fuel.workers._worker import Worker
 
 __all__ = ["close_workers", "lease", "put_back"]
@@ -21,6 +22,8 @@ __all__ = ["close_workers", "lease", "put_back"]
 _lock = threading.RLock()
 _idle: list[tuple[Any, Worker]] = []
 _all: weakref.WeakSet[Worker] = weakref.WeakSet()
+#: So many workers are kept that nobody asked for last; of loaders with different settings.
+_MOST_IDLE = 16
 
 
 def _circumstances() -> Any:
@@ -70,10 +73,12 @@ def lease(count: int, region_bytes: int | None, start_method: str | None) -> lis
     try:
         while len(found) < count:
             worker = Worker(count, region_bytes, start_method)
-            worker.circumstances = now  # type: ignore[attr-defined]
+            worker.circumstances = now
             found.append(worker)
             with _lock:
                 _all.add(worker)
+        for worker in found:
+            worker.thread = threading.get_ident()
     except BaseException:
         for worker in found:
             put_back(worker)
@@ -83,14 +88,22 @@ def lease(count: int, region_bytes: int | None, start_method: str | None) -> lis
 
 def put_back(worker: Worker) -> None:
     """Take a worker back."""
-    circumstances = worker.circumstances  # type: ignore[attr-defined]
+    circumstances = worker.circumstances
     if worker.process.closed:
+        return
+    if worker.wire.midway or worker.dismissed:
+        worker.close(patient=False)  # nothing that it says can be understood any more
         return
     if circumstances != _circumstances() or not worker.process.alive:
         worker.close()
         return
     with _lock:
         _idle.append((circumstances, worker))
+        like = (worker.region_bytes, worker.start_method)
+        others = [one for one in _idle if (one[1].region_bytes, one[1].start_method) != like]
+        while len(others) > _MOST_IDLE:
+            _idle.remove(others[0])
+            others.pop(0)[1].close()
 
 
 def close_workers() -> None:
@@ -108,10 +121,26 @@ def close_workers() -> None:
         idle = [worker for _, worker in _idle]
         _idle.clear()
         workers = {id(worker): worker for worker in [*idle, *list(_all)]}
-    for worker in workers.values():
-        if worker.process.is_mine and not worker.process.closed:
-            worker.channel.close()
-    for worker in workers.values():
-        if worker.process.is_mine:
+    mine = [one for one in workers.values() if one.process.is_mine and not one.process.closed]
+    for worker in mine:
+        # A pass of another thread may be listening to it, and hears of it so.
+        worker.dismiss()
+    end_together([worker.process for worker in mine])
+    for worker in mine:
+        if worker in idle or worker.thread == threading.get_ident():
             worker.close()
     close_server()
+
+
+def _forget() -> None:
+    """In a process that was forked: another thread may have held the lock."""
+    global _lock
+    _lock = threading.RLock()
+    _idle.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+# So that this runs first at the end of the program, and all workers are waited for together.
+weakref.finalize(_all, int)
+atexit.register(close_workers)

@@ -12,7 +12,6 @@ import os
 import pickle
 import signal
 import time
-import warnings
 from typing import Any
 
 from fuel.exceptions import TransportError, WorkerError
@@ -23,8 +22,10 @@ from fuel.utils._failure import unpack_failure
 from fuel.utils._limits import memory_left
 from fuel.utils._process import ChildProcess
 from fuel.workers._child import run_worker
+from fuel.workers._global_draws import warn_of_draws
 from fuel.workers._handing import Outbox
 from fuel.workers._results import Arrivals
+from fuel.workers._wire import Wire
 
 __all__ = ["Worker"]
 
@@ -59,6 +60,16 @@ class Worker:
         Whether it has said that it runs.
     pending : dict
         From the token of a unit to (key of its part, unit), in the order in which they were sent.
+    refusal : str
+        Why it has no shared memory, if it should have; else "".
+    missing_bytes : int
+        How much did not fit into its shared memory, when that happened last.
+    told : bool
+        Whether the user was told of either.
+    dismissed : bool
+        Whether it was ended by `fuel.close_workers` while a pass had it.
+    circumstances, thread : object
+        Under which it was started, and who had it last.
 
     """
 
@@ -70,8 +81,11 @@ class Worker:
         self.parts: dict[Any, Any] = {}
         self.ready = False
         self.begun = False
-        self._warned = False
-        self._region = _region(share, region_bytes)
+        self.told = self.dismissed = False
+        self.circumstances: Any = None
+        self.thread = 0
+        self.missing_bytes = 0
+        self._region, self.refusal = _region(share, region_bytes)
         self._stacks = _stacks()
         size = 0 if self._region is None else self._region.size_bytes
         self.arrivals = Arrivals(None if self._region is None else self._region.memory, size // 2)
@@ -86,6 +100,7 @@ class Worker:
             single_threaded=True,
         )
         self.channel = self.process._channel
+        self.wire = Wire(self.channel)
         with contextlib.suppress(
             OSError, ChannelClosed
         ):  # it died at once, and the first look says so
@@ -100,9 +115,10 @@ class Worker:
         """The worker in words."""
         return self.process.origin
 
-    def _say(self, message: tuple[Any, ...]) -> None:
-        with contextlib.suppress(ChannelClosed):  # the next look says how it ended
-            self.channel.send_bytes(pickle.dumps(message, protocol=5))
+    def _say(self, message: tuple[Any, ...], segments: list[Segment] | None = None) -> None:
+        payload = pickle.dumps(message, protocol=5)
+        with contextlib.suppress(ChannelClosed, OSError):  # the next look says how it ended
+            self.wire.send(payload, segments)
 
     def give_part(self, key: Any, payload: bytes, segments: list[Segment]) -> None:
         """Send a part, if the worker does not have it."""
@@ -114,18 +130,14 @@ class Worker:
             del self.parts[oldest]
             self._say(("drop", oldest))
         self.parts[key] = None
-        self._say(("part", key, payload, len(segments)))
-        with contextlib.suppress(OSError, ChannelClosed):
-            send_segments(self.channel._connection, segments)
+        self._say(("part", key, payload, len(segments)), segments)
 
     def give_order(self, key: Any, order: tuple[bytes, list[Segment]] | None) -> None:
         """Send the order of an epoch, if the worker does not have it."""
         if order is not None and self.parts.get(key) is not order:
             self.parts[key] = order
             payload, segments = order
-            self._say(("order", key, payload, len(segments)))
-            with contextlib.suppress(OSError, ChannelClosed):
-                send_segments(self.channel._connection, segments)
+            self._say(("order", key, payload, len(segments)), segments)
 
     def give(self, token: int, key: Any, unit: Unit) -> None:
         """Send a unit."""
@@ -141,7 +153,8 @@ class Worker:
         -------
         tuple
             ``("done", token, outcomes' form, seconds)``, ``("part", key)`` when a part has
-            arrived, ``("missing", key, module, failure)``, or ``("booted",)``.
+            arrived, ``("missing", key, module, failure)`` or ``("refused", key, failure)`` where it
+            could not be made, or ``("booted",)``.
 
         Raises
         ------
@@ -151,7 +164,7 @@ class Worker:
             What went wrong in the worker, outside of any unit.
 
         """
-        payload = self.channel.recv_bytes()
+        payload = self.wire.receive()
         if payload[:1] != b"\x80":
             if payload[:1] == b"R":
                 self.ready = True
@@ -166,27 +179,39 @@ class Worker:
             self.pending.pop(token, None)
             self._blocks.pop(token, None)
             self.begun = True
-            if missing and not self._warned:
-                self._warn(missing)
+            self.missing_bytes = missing or self.missing_bytes
             return ("done", token, encoded, seconds)
+        if kind == "draws":
+            warn_of_draws(content[0])
+            return ("draws",)
         if kind == "ready":
             return ("part", content[0])
-        if kind == "refused":
-            raise unpack_failure(content[1], self.origin)
         self.parts.pop(content[0], None)
-        return ("missing", *content)
+        return (kind, *content)
 
-    def _warn(self, missing: int) -> None:
-        self._warned = True
-        if self._region is None:
-            return  # that was said when it could not be had, or it was the user's wish
-        warnings.warn(
-            f"the shared memory of {self.origin} ({self._region.size_bytes} bytes) has no room "
-            f"for {missing} bytes more; what does not fit goes through a pipe, which is slower: "
-            "keep fewer or smaller batches in flight, or give more (`shared_memory_bytes`)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    def complaint(self) -> str:
+        """Say what is wrong with its shared memory; "" if nothing is, or the user knows."""
+        if self.told:
+            return ""
+        if self.refusal:
+            return (
+                f"a worker gets no shared memory ({self.refusal}; it should have at least "
+                f"{_LEAST_BYTES} bytes, better {self.region_bytes or _MOST_BYTES}); batches go "
+                "through a pipe, which is slower"
+            )
+        if self.missing_bytes and self._region is not None:
+            return (
+                f"the shared memory of {self.origin} ({self._region.size_bytes} bytes) has no room "
+                f"for {self.missing_bytes} bytes more; what does not fit goes through a pipe, "
+                "which is slower: keep fewer or smaller batches in flight, or give more "
+                "(`shared_memory_bytes`)"
+            )
+        return ""
+
+    def dismiss(self) -> None:
+        """Hang up, for another thread than the one that uses it."""
+        self.dismissed = True
+        self.wire.hang_up()
 
     def held(self) -> list[Unit]:
         """Return the units that it was given and has not answered."""
@@ -211,7 +236,7 @@ class Worker:
                 break
             size = now
             time.sleep(0.02)  # there is nothing to wait on: a signal is answered by a file
-        return os.pread(descriptor, _STACKS_BYTES, before).decode(errors="replace").rstrip()
+        return os.pread(descriptor, max(0, size - before), before).decode(errors="replace").rstrip()
 
     def death(self) -> WorkerError:
         """Return how the worker ended, as an error."""
@@ -226,29 +251,22 @@ class Worker:
         self._outbox.close()
 
 
-def _region(share: int, wanted: int | None) -> Segment | None:
+def _region(share: int, wanted: int | None) -> tuple[Segment | None, str]:
+    """Return shared memory, or why there is none although it is wanted."""
     if wanted is not None and wanted < _LEAST_BYTES:
-        return None
+        return None, ""
     left = memory_left()
     size = _MOST_BYTES if wanted is None else wanted
     if left is not None:
         # Half of it for the workers, half for everything else.
         size = min(size, left // (2 * max(1, share)))
     size -= size % 4096
-    if size >= _LEAST_BYTES:
-        try:
-            return Segment.create(size, "the batches of a worker")
-        except TransportError as error:
-            reason = str(error)
-    else:
-        reason = f"only {left} bytes are left"
-    warnings.warn(
-        f"a worker gets no shared memory ({reason}; it should have at least {_LEAST_BYTES} bytes, "
-        f"better {wanted or _MOST_BYTES}); batches go through a pipe, which is slower",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return None
+    if size < _LEAST_BYTES:
+        return None, f"only {left} bytes are left"
+    try:
+        return Segment.create(size, "the batches of a worker"), ""
+    except TransportError as error:
+        return None, str(error)
 
 
 def _stacks() -> Segment | None:

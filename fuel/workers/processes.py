@@ -12,6 +12,7 @@ import itertools
 import os
 import select
 import time
+import warnings
 from collections import deque
 from multiprocessing.connection import wait
 from typing import Any
@@ -95,6 +96,7 @@ class Processes:
         self._owner = os.getpid()
         self._oom_kills = oom_kills()
         self._looked = 0.0
+        self._warned = False
 
     def port(self, shipment: Shipment, name: str) -> Port:
         """Return the pool for a part."""
@@ -117,13 +119,38 @@ class Processes:
     def submit(self, entry: _Waiting) -> None:
         """Take a unit."""
         self.waiting.append(entry)
-        if not self.workers:
-            self._staff()
+        self._make_ready()
+
+    def _make_ready(self) -> None:
+        """Have workers that can be talked to, and give them what waits."""
+        if self._owner != os.getpid():
+            self._begin_anew()
+        for worker in [one for one in self.workers if one.wire.midway]:
+            # Ctrl-C came while something was said: nobody knows what its next words mean.
+            self._retire(worker)
+        if len(self.workers) < self.count:
+            self.workers += lease(self.count - len(self.workers), *self._terms)
         self._assign()
 
-    def _staff(self) -> None:
-        self.workers = lease(self.count, *self._terms)
+    def _begin_anew(self) -> None:
+        """In a process that was forked from the one that had the workers: get others."""
         self._owner = os.getpid()
+        self.workers = []
+        for entry in reversed(self.sent.values()):
+            self.waiting.appendleft(entry)
+        self.sent.clear()
+
+    def _warn(self) -> None:
+        """Tell the user, once, what is wrong with the shared memory."""
+        found = [text for worker in self.workers if (text := worker.complaint())]
+        if not found:
+            return
+        known = self._warned or any(worker.told for worker in self.workers)
+        self._warned = True
+        for worker in self.workers:
+            worker.told = True
+        if not known:
+            warnings.warn(found[0], RuntimeWarning, stacklevel=2)
 
     def _assign(self) -> None:
         """Give waiting units to the workers that have the least to do."""
@@ -133,13 +160,14 @@ class Processes:
             if not free:
                 return
             worker = min(free, key=lambda one: len(one.pending))
-            entry = self.waiting.popleft()
+            entry = self.waiting[0]
             port = entry.port
             if not port.key:
                 port.ship()  # only now: by then the consumer has had its first items
             worker.give_part(port.key, port.payload, port.segments)
             worker.give_order(port.key, port.order)
             self.sent[entry.token] = entry
+            self.waiting.popleft()
             try:
                 worker.give(entry.token, port.key, entry.unit)
             except Exception as error:
@@ -148,15 +176,15 @@ class Processes:
 
     def listen(self, timeout: float) -> None:
         """Wait for news, and take what there is."""
-        if not self.workers:
-            self._staff()
-            self._assign()
+        self._make_ready()
+        self._warn()
         deadline = time.monotonic() + timeout
         while True:
             left = max(0.0, deadline - time.monotonic())
             there: Any = _readable(self.workers, min(left, _LOOK_S))
             for worker in there:
-                self._receive(worker)
+                if worker in self.workers:
+                    self._receive(worker)
             if not there or time.monotonic() - self._looked > _LOOK_S:
                 self._looked = time.monotonic()
                 for worker in list(self.workers):
@@ -167,30 +195,57 @@ class Processes:
 
     def _receive(self, worker: Worker) -> None:
         try:
-            kind, *content = worker.receive()
-        except (ChannelClosed, OSError):
-            self._replace(worker)
-            return
+            try:
+                kind, *content = worker.receive()
+            except (ChannelClosed, OSError):
+                self._replace(worker)
+                return
+            if kind == "done":
+                self._take(worker, *content)
+        except BaseException as error:
+            # What was interrupted halfway is not to be gone on with.
+            worker.wire.midway |= not isinstance(error, Exception)
+            raise
         if kind == "booted":
             self._assign()
         elif kind == "missing":
             self._by_value(worker, *content)
+        elif kind == "refused":
+            self._refused(worker, *content)
         elif kind == "done":
-            token, encoded, seconds = content
-            self._deaths = 0
-            entry = self.sent.pop(token, None)
-            if entry is None:
-                worker.arrivals.drop(encoded)
-                self._assign()
-                return
-            self.seconds = seconds if not self.seconds else 0.8 * self.seconds + 0.2 * seconds
-            # Its next unit first: what it sent can be looked at while it works.
+            self._warn()
+
+    def _take(self, worker: Worker, token: int, encoded: list[Any], seconds: float) -> None:
+        self._deaths = 0
+        entry = self.sent.pop(token, None)
+        if entry is None:
+            worker.arrivals.drop(encoded)
             self._assign()
-            outcomes = worker.arrivals.decode(encoded, worker.origin)
-            entry.port.done.append(Done(entry.unit.number, outcomes, seconds))
+            return
+        self.seconds = seconds if not self.seconds else 0.8 * self.seconds + 0.2 * seconds
+        # Its next unit first: what it sent can be looked at while it works.
+        self._assign()
+        outcomes = worker.arrivals.decode(encoded, worker.origin)
+        entry.port.done.append(Done(entry.unit.number, outcomes, seconds))
+
+    def _take_back(self, worker: Worker, key: Any) -> None:
+        """Have units wait again whose part a worker does not have."""
+        for token in reversed([token for token, held in worker.pending.items() if held[0] == key]):
+            worker.pending.pop(token)
+            entry = self.sent.pop(token, None)
+            if entry is not None:
+                self.waiting.appendleft(entry)
+
+    def _refused(self, worker: Worker, key: Any, failure: bytes) -> None:
+        """Raise why a part cannot be made in a worker, if it is one of this pass."""
+        self._take_back(worker, key)
+        if any(port.key == key for port in self.ports):
+            raise unpack_failure(failure, worker.origin)
+        self._assign()
 
     def _by_value(self, worker: Worker, key: Any, module: str, failure: bytes) -> None:
         """Send a part again, with a module that the worker cannot import."""
+        self._take_back(worker, key)
         for port in self.ports:
             if port.key == key or key in port.old_keys:
                 if module is None or (module in port.by_value and key == port.key):
@@ -199,24 +254,15 @@ class Processes:
                     port.old_keys.add(key)
                     port.by_value.add(module)
                     port.ship()
-                lost = [token for token, held in worker.pending.items() if held[0] == key]
-                for token in reversed(lost):
-                    worker.pending.pop(token)
-                    entry = self.sent.pop(token, None)
-                    if entry is not None:
-                        self.waiting.appendleft(entry)
         self._assign()
 
     # -- those that die -------------------------------------------------------------------------
 
     def _replace(self, worker: Worker) -> None:
         """Put another worker in the place of one that is gone, and give its units out again."""
-        self.workers.remove(worker)
-        closed_by_us = worker.process.closed
+        closed_by_us = worker.process.closed or worker.dismissed
         death = WorkerError("it was closed") if closed_by_us else worker.death()
-        tokens = list(worker.pending)
-        held = [entry for token in tokens if (entry := self.sent.pop(token, None)) is not None]
-        worker.close(patient=False)
+        held = self._retire(worker)
         if not closed_by_us:
             self._deaths += 1
             if held:
@@ -224,11 +270,17 @@ class Processes:
             deaths = held[0].deaths if held else 0
             # Those that die before they did anything will go on doing so.
             if deaths > self.restarts or self._deaths > self.restarts + 2 * self.count:
-                self.waiting.extendleft(reversed(held))
                 raise self._too_many(death, held, deaths)
+        self._make_ready()
+
+    def _retire(self, worker: Worker) -> list[_Waiting]:
+        """Do without a worker; return the units that it held, which wait again."""
+        tokens = list(worker.pending)
+        held = [entry for token in tokens if (entry := self.sent.pop(token, None)) is not None]
         self.waiting.extendleft(reversed(held))
-        self.workers += lease(1, *self._terms)
-        self._assign()
+        self.workers.remove(worker)
+        worker.close(patient=False)
+        return held
 
     def _too_many(self, death: WorkerError, held: list[_Waiting], deaths: int) -> WorkerError:
         what = f"it held {_told(held[0].unit)}" if held else "it held nothing"
@@ -300,7 +352,7 @@ def _lives(worker: Worker) -> bool:
 
 def _readable(workers: list[Worker], timeout: float) -> list[Worker]:
     """Return the workers that have news; those that were closed count among them."""
-    closed = [worker for worker in workers if worker.process.closed]
+    closed = [worker for worker in workers if worker.process.closed or worker.wire.inbox]
     if closed:
         return closed
     if not hasattr(select, "poll"):

@@ -431,3 +431,41 @@ def test_a_process_of_multiprocessing_may_look_at_a_batch() -> None:
             large = None
             assert results.get() == number * 100_000
             process.join()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_is_larger_than_the_region_comes_by_the_pipe_and_one_warning_says_so(
+    deep: bool,
+) -> None:
+    def huge(data: Any) -> Any:
+        array = numpy.full(3 << 20, int(data[0]), "u1")
+        return ({"deep": array},) if deep else (array,)
+
+    close_workers()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            parallel = examples(huge, 8, shared_memory_bytes=1 << 20)
+            for number, (found,) in enumerate(parallel):
+                array = found["deep"] if deep else found
+                assert (array == number).all() and array.flags.writeable
+    (warning,) = told
+    assert f"{1 << 20} bytes" in str(warning.message) and str(3 << 20) in str(warning.message)
+
+
+def test_a_warning_that_is_an_error_loses_nothing() -> None:
+    def huge(data: Any) -> Any:
+        return (numpy.full(3 << 20, int(data[0]), "u1"),)
+
+    close_workers()
+    iterator = examples(huge, 8, shared_memory_bytes=1 << 20).get_epoch_iterator()
+    found: list[int] = []
+    failures = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        while len(found) < 8:
+            try:
+                found.append(int(next(iterator)[0][0]))
+            except RuntimeWarning:
+                failures += 1
+    assert found == list(range(8)) and failures == 1
