@@ -17,9 +17,12 @@ from typing import Any
 import numpy
 
 from fuel.utils._channel import _pickler_class
+from fuel.workers._open_files import reduce_hdf5
 
 __all__ = ["check_picklable", "worker_pickler_class"]
 
+#: What of h5py is opened again by its name.
+_OF_HDF5 = frozenset(("Dataset", "File", "Group"))
 #: Objects inside objects are followed so far.
 _DEEPEST = 40
 #: So many parts are tried before the search is given up: some seconds at worst.
@@ -69,7 +72,7 @@ def check_picklable(value: Any, name: str = "the pipeline") -> None:
     raise TypeError(
         f"{name} cannot be sent to worker processes: {described} cannot be pickled "
         f"({type(reason).__name__}: {reason}); open it where it is used, leave it out in "
-        f"__getstate__, or use threads (kind='thread')"
+        f"__getstate__, or use threads (kind='thread'; for a DataLoader, parallel=)"
     ) from error
 
 
@@ -99,6 +102,12 @@ def worker_pickler_class() -> Any:
 
     class Pickler(base):  # type: ignore[misc,valid-type]
         dispatch_table = collections.ChainMap({io.TextIOWrapper: reduce_file}, base.dispatch_table)
+
+        def reducer_override(self, value: Any) -> Any:
+            kind = type(value)
+            if kind.__module__.startswith("h5py.") and kind.__name__ in _OF_HDF5:
+                return reduce_hdf5(value)
+            return super().reducer_override(value)
 
     return Pickler
 
