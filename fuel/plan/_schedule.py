@@ -77,7 +77,8 @@ class Schedule:
         # Whether the pass can go back to a place.
         self.returns = not part.given and isinstance(cursor.requests, _BY_PLACE)
         self.draws = child.context.draws
-        self._below: Any = None
+        # Where the stream below stood behind the item delivered last: it is read ahead.
+        self._below: Any = self._stand()
         # How many examples the last batch asked for, and how many were left for it, if too few.
         self.left_over: tuple[int, int] | None = None
 
@@ -130,8 +131,11 @@ class Schedule:
     def pass_over(self, count: int) -> int:
         """Pass over items that nobody asked for yet, and return how many there were."""
         passed: int = self.child.skip(count)
-        self._below = None
+        self._below = self._stand()
         return passed
+
+    def _stand(self) -> Callable[[], JSON] | None:
+        return _described(self.source) if self.part.given else None
 
     def place(self) -> Any:
         """Return where the pass stands, for `put`."""
@@ -334,7 +338,7 @@ class Schedule:
     def seek(self, mark: JSON) -> None:
         """Go to a place; the next unit begins behind it."""
         self.child.seek(mark)
-        self._below = None
+        self._below = self._stand()
         if self.grouping is not None:
             self.grouping.let_go()
 
@@ -349,7 +353,10 @@ class Schedule:
         """
         if self.left_over is not None and self.grouping.step.strictness == 2:
             self.grouping.refuse_short(*self.left_over)
-        if not self.part.given:
+        if self.part.given:
+            # The stream below has been found to have ended, and says so.
+            self._below = None
+        else:
             self.source.finished = True
 
 

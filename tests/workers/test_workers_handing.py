@@ -104,3 +104,22 @@ def test_items_behind_a_filter_are_evaluated_elsewhere() -> None:
     found = list(parallel)
     assert [number for number, _ in found] == list(range(0, 30, 2))
     assert os.getpid() not in {pid for _, pid in found}
+
+
+@pytest.mark.parametrize("kind", ["thread", "process"])
+def test_the_place_before_the_first_item_is_the_beginning_however_far_was_read(kind: str) -> None:
+    def fails(data: Any) -> Any:
+        if data[0] == 0:
+            raise LookupError("zero")
+        return data
+
+    parallel = Parallel(iterated(list(range(9)), fails), workers=2, kind=kind)
+    iterator = parallel.get_epoch_iterator()
+    with pytest.raises(LookupError):
+        next(iterator)
+    state = iterator.state_dict()
+    parallel.close()
+    resumed = iterated(list(range(9)), fails)
+    resumed.load_state_dict(state)
+    with pytest.raises(LookupError):
+        next(iter(resumed))
