@@ -162,6 +162,9 @@ class Crew:
         processes = getattr(pool, "processes", None)
         if processes is None or not processes.booting:
             return False
+        processes.listen(0.0)  # nobody else hears that one has started, while the consumer helps
+        if not processes.booting:
+            return False
         if cursor.number not in self._helped:
             self._helped[cursor.number] = uses_only_ours(cursor.part)
         return self._helped[cursor.number]
