@@ -188,9 +188,14 @@ def fingerprint(stream: Any) -> JSON:
     """
     names = step_names(stream)
     steps: list[JSON] = []
+    added: set[str] = set()
     for step in walk(stream):
         if getattr(step, "_transparent", False) and not overridden(step, *BEHAVIOUR):
+            # Of what only carries, it is not covered either what it says of its items.
+            below = [name for child in children(step) for name in child.sources or ()]
+            added.update(set(step.sources or ()).difference(below))
             continue
         describe = getattr(step, "_fingerprint", None)
         steps.append({"step": names[id(step)], **(describe() if describe is not None else {})})
-    return {"sources": list(getattr(stream, "sources", None) or ()), "steps": steps}
+    sources = [name for name in getattr(stream, "sources", None) or () if name not in added]
+    return {"sources": sources, "steps": steps}
