@@ -167,7 +167,8 @@ class Run:
         except StateError as error:
             if isinstance(self.began, StateError):
                 raise self.began from error
-            return {"replay": self.delivered, "ranks": _ranks(self.stream), **self.began}
+            ranks, sizes = _ranks(self.stream), _sizes(self.stream)
+            return {"replay": self.delivered, "ranks": ranks, "sizes": sizes, **self.began}
         if memory:
             position["memory"] = memory
         return position
@@ -247,6 +248,13 @@ class Run:
                     f"a step cannot say where it is, so that the place is found by {before} ranks "
                     f"only, as when the state was saved, and here are {now}; resume with as many"
                 )
+            before, now = position.get("sizes"), _sizes(self.stream)
+            if before is not None and before != now and position["replay"]:
+                raise StateMismatchError(
+                    "a step cannot say where it is, so that the place is found with the batch "
+                    f"sizes only that the state was saved with, {before}, and here are {now}; "
+                    "resume with the same"
+                )
             for number in range(position["replay"]):
                 try:
                     next(self.cursor)
@@ -297,6 +305,13 @@ def _ranks(stream: Any) -> int:
     """Return among how many ranks the items of a chain are shared."""
     sizes = [getattr(step, "world_size", 1) for step in walk(stream) if is_ours(type(step))]
     return math.prod(size for size in sizes if isinstance(size, int))
+
+
+def _sizes(stream: Any) -> JSON:
+    """Return in batches of how many examples the steps of a chain deal."""
+    schemes = [step.__dict__.get("iteration_scheme") for step in walk(stream)]
+    sizes = [getattr(scheme, "batch_size", None) for scheme in schemes]
+    return [size for size in sizes if isinstance(size, int)]
 
 
 def _sources(cursor: Any) -> list[Any]:
