@@ -19,6 +19,7 @@ from fuel.plan._evaluation import Evaluator
 from fuel.transport.segments import receive_segments
 from fuel.utils._failure import pack_failure
 from fuel.workers._blame import evaluated
+from fuel.workers._global_draws import GlobalDraws
 from fuel.workers._handing import unpacked
 from fuel.workers._results import Leases, encode, pickled
 from fuel.workers._sharing import loads_shared
@@ -52,6 +53,7 @@ def run_worker(channel: Channel, name: str, shared: list[bool]) -> None:
     if stacks is not None:
         _dump_stacks_into(stacks)
     inbox = None if handed is None else handed.memory
+    watch = GlobalDraws(name)
     evaluators: dict[Any, Evaluator] = {}
     leases = Leases()
     while True:
@@ -64,6 +66,9 @@ def run_worker(channel: Channel, name: str, shared: list[bool]) -> None:
             unit = unpacked(inbox, payload, places)
             began = time.perf_counter()
             outcomes = evaluated(evaluators[key], unit, origin)
+            drawn = watch.look(key)
+            if drawn:
+                channel.send(("draws", drawn))
             encoded = encode(outcomes, leases)
             del outcomes
             channel.send_bytes(pickled(token, time.perf_counter() - began, encoded, leases))
