@@ -162,7 +162,7 @@ class DataIterator:
         """
         run = self._need_run("go anywhere")
         number = _whole("number", number)
-        if number < run.delivered:
+        if number < run.delivered or not run.counted:
             run.begin_again()
             self.request_iterator = run.cursor.requests
         left = number - run.delivered

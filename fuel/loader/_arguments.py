@@ -39,7 +39,9 @@ class Arguments:
     Attributes
     ----------
     batch_size : int or None
-        None for items one by one, as they come.
+        None for items one by one.
+    as_they_come : bool
+        Whether the items of a stream are handed on, batches or not.
     threads, processes : int
         How many workers; at most one of them is not 0.
     executor : dict
@@ -48,6 +50,7 @@ class Arguments:
     """
 
     batch_size: int | None
+    as_they_come: bool
     shuffle: bool
     partial: bool
     collate: Any
@@ -158,6 +161,7 @@ class Arguments:
         _check_executor(executor)
         return cls(
             batch_size=size,
+            as_they_come=batch_size is None,
             shuffle=bool(shuffle),
             partial=bool(partial),
             collate=collate,

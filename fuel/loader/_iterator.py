@@ -8,12 +8,11 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from fuel.exceptions import IteratorInvalidatedError, RequestError, StateMismatchError
-from fuel.plan._run import guarded
-from fuel.state import check_state, make_state
+from fuel.exceptions import IteratorInvalidatedError, RequestError
+from fuel.loader._places import loader_state, of_stream, read_state, to_stream
 from fuel.typing import JSON
 
-__all__ = ["LoaderIterator", "loader_state", "read_state"]
+__all__ = ["LoaderIterator"]
 
 
 class LoaderIterator:
@@ -64,10 +63,12 @@ class LoaderIterator:
         # An item of one source is that source's data; a plain tuple is what the chain delivers.
         self._first = opaque or structure.form is None
         self._pack = None if self._first or structure.is_plain else structure.pack
+        # Of streams, single observations come as lists of one.
+        self._single = plan.one_by_one
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_advance", "_pack"):
+        for name in ("_advance", "_pack", "_single"):
             del state[name]
         return state
 
@@ -88,7 +89,7 @@ class LoaderIterator:
             self._note_failure()
             raise
         if self._first:
-            return data[0]
+            return data[0][0] if self._single else data[0]
         return data if self._pack is None else self._pack(data)
 
     def _note_failure(self) -> None:
@@ -202,8 +203,7 @@ class LoaderIterator:
         """
         plan = self._loader._plan
         if not plan.by_place:
-            state: dict[str, JSON] = self._items.state_dict()
-            return state
+            return of_stream(plan, self._items.state_dict())
         run, failing = self._items._run, self._failing
         mark = run.cursor.tell()
         if (
@@ -232,7 +232,7 @@ class LoaderIterator:
         """
         plan = self._loader._plan
         if not plan.by_place:
-            self._items.load_state_dict(state)
+            self._items.load_state_dict(to_stream(plan, self._items.data_stream, state))
             return
         place = read_state(plan, state)
         if place["run"] != self._run:
@@ -267,50 +267,6 @@ class LoaderIterator:
             "(by `close`, or at the end of a `with`); iterate over the loader again, or load the "
             "state of this iterator into it"
         )
-
-
-def loader_state(plan: Any, run: int, mark: JSON, ended: bool) -> dict[str, JSON]:
-    """Write down a place in a run.
-
-    Parameters
-    ----------
-    plan : Plan
-        What the loader does.
-    run : int
-        Number of the run.
-    mark : JSON
-        How the chain describes the place.
-    ended : bool
-        Whether the run has ended.
-
-    Returns
-    -------
-    dict
-        A checked document.
-
-    """
-    position = plan.position(mark)
-    place = {"mark": mark} if position is None else {"position": position}
-    return make_state(plan.fingerprint(), run=run, ended=ended, **place)
-
-
-def read_state(plan: Any, state: JSON) -> dict[str, JSON]:
-    """Return what `loader_state` has written down, after checking it."""
-    found: dict[str, JSON] = check_state(state, plan.fingerprint(), draws=plan.draws)
-
-    def check() -> dict[str, JSON]:
-        run, position = found["run"], found.get("position", 0)
-        if "ended" not in found:
-            raise KeyError("ended")
-        count = plan.scheme.order(run).count
-        if type(position) is not int or not 0 <= position <= count or run < 0:
-            raise StateMismatchError(
-                f"the state lies behind example {position!r} of run {run!r}, which has {count}; "
-                "use the data that it was saved with"
-            )
-        return found
-
-    return guarded(check)
 
 
 def _no_item(place: int, total: int | None) -> RequestError:

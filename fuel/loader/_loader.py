@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from fuel.exceptions import RequestError
 from fuel.loader._arguments import Arguments
-from fuel.loader._iterator import LoaderIterator, loader_state, read_state
+from fuel.loader._iterator import LoaderIterator
+from fuel.loader._places import loader_state, of_stream, read_state, to_stream
 from fuel.loader._plan import Plan
 from fuel.loader._replaying import rebuilt
 from fuel.plan import explain
@@ -36,8 +37,8 @@ class DataLoader:
         a tuple, named tuple or dict of these; a Fuel dataset; or a stream, whose examples come in
         its own order.
     batch_size : int, default 1
-        Examples in a batch. A negative number, or None, gives single observations (of a stream of
-        batches: its batches as they are).
+        Examples in a batch. A negative number gives single observations. None likewise, but of a
+        stream of batches its batches as they are.
     shuffle : bool, default False
         Visit the observations in a new order in every epoch. The order depends on `seed` and the
         number of the epoch alone, and takes neither memory nor time to begin.
@@ -361,12 +362,12 @@ class DataLoader:
         """
         plan = self._plan
         if not plan.by_place:
-            return self._packed(self._stream.replay(state, number))
+            return self._packed(self._stream.replay(to_stream(plan, self._stream, state), number))
         return rebuilt(plan, state, number)
 
     def _packed(self, data: Any) -> Any:
         if tuple(self._stream.sources) == ("item",):
-            return data[0]
+            return data[0][0] if self._plan.one_by_one else data[0]
         return self._plan.structure.pack(data)
 
     # -- saved places ---------------------------------------------------------------------------
@@ -389,8 +390,7 @@ class DataLoader:
             state = self._last_state
             return state
         if not self._plan.by_place:
-            state = self._stream.state_dict()
-            return state
+            return of_stream(self._plan, self._stream.state_dict())
         if self._pending is not None:
             state = self._pending
             return state
@@ -416,6 +416,7 @@ class DataLoader:
         if not self._plan.by_place:
             if self._beginning is None and self._plan.arguments.replay:
                 self._beginning = self._stream.state_dict()
+            state = to_stream(self._plan, self._stream, state)
             self._stream.load_state_dict(state)
             self._pending = {"run": state.get("epoch", 0)}
         else:

@@ -13,8 +13,10 @@ What is built, from the source up, where the examples have numbers::
 
 and over a stream, whose examples come in its own order::
 
-    [Unpack ->] [Observe ->] [Repeat ->] [Batch ->] [Combine]
+    [Unpack ->] [Observe ->] [Repeat ->] Batch [-> Combine]
 
+(single observations are batches of one, so that a place is the same with any batches; only the
+batches of a stream, as they are, have no `Batch`),
 with `Parallel` on top (over a stream of several epochs: below `Repeat`) where workers are wanted.
 """
 
@@ -31,7 +33,7 @@ from fuel.loader._structure import Structure
 from fuel.observations import numobs
 from fuel.observations._access import is_numeric
 from fuel.observations._view import describe
-from fuel.plan._chain import walk
+from fuel.plan._chain import fingerprint, walk
 from fuel.plan._parts import asked_by_number
 from fuel.schemes import ConstantScheme
 from fuel.streams._dataset import DataStream
@@ -95,6 +97,11 @@ class Plan:
     def _check(self) -> None:
         arguments, data = self.arguments, self.data
         if self.examples is None:
+            if arguments.transform is not None and self._as_batches:
+                raise ValueError(
+                    f"`transform` is for single observations, but batch_size=None hands on the "
+                    f"batches of the {type(data).__name__} as they are; give a `batch_size`"
+                )
             for name in ("shuffle", "buffer"):
                 if getattr(arguments, name):
                     raise ValueError(
@@ -165,8 +172,25 @@ class Plan:
         kind = BufferedStream if arguments.buffer and not arguments.needs_executor else DataStream
         return kind(dataset, iteration_scheme=self.scheme, seed=arguments.seed)
 
+    def _given_stream(self) -> Any:
+        return self.data if self.is_stream else DataStream(self.data, seed=self.arguments.seed)
+
+    @property
+    def _as_batches(self) -> bool:
+        """Whether the batches of a stream are handed on as they are."""
+        return (
+            self.scheme is None
+            and self.arguments.as_they_come
+            and not self._given_stream().produces_examples
+        )
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether single observations come out of a stream, in lists of one."""
+        return self.scheme is None and self.arguments.batch_size is None and not self._as_batches
+
     def _batched(self, stream: Any) -> Any:
-        size: Any = self.arguments.batch_size
+        size: Any = self.arguments.batch_size or 1
         return Batch(stream, ConstantScheme(size), 0 if self.arguments.partial else 1)
 
     def _parallel(self, stream: Any, serial: bool) -> Any:
@@ -226,24 +250,21 @@ class Plan:
     def _streamed(self, serial: bool) -> Any:
         arguments, function = self.arguments, self._function()
         size, epochs = arguments.batch_size, arguments.num_epochs
-        stream = self.data if self.is_stream else DataStream(self.data, seed=arguments.seed)
-        if not stream.produces_examples:
-            if size is not None:
-                stream = Unpack(stream)
-            elif function is not None:
-                raise ValueError(
-                    f"`transform` is for single observations, but batch_size=None hands on the "
-                    f"batches of the {type(self.data).__name__} as they are; give a `batch_size`"
-                )
-        if self._looks_inside:
+        stream = self._given_stream()
+        looks_inside = self._looks_inside or self.one_by_one
+        if not stream.produces_examples and not self._as_batches:
+            stream = Unpack(stream)
+        if looks_inside and not self._as_batches:
             seed = {"seed": arguments.seed} if arguments.seed_given else {}
-            stream = Observe(stream, self.structure, function, size is not None, **seed)
+            stream = Observe(stream, self.structure, function, True, **seed)
         if epochs != 1:
             stream = Repeat(self._parallel(stream, serial), epochs)
-        if size is not None:
+        if not self._as_batches:
             stream = self._batched(stream)
-            if self._looks_inside:
+            if looks_inside:
                 collate = True if arguments.collate is None else arguments.collate
+                if size is None:
+                    collate = False
                 stream = Combine(
                     stream,
                     self.structure,
@@ -287,15 +308,21 @@ class Plan:
 
     def fingerprint(self) -> JSON:
         """Describe what a place in a run depends on: never batches, workers, or collation."""
-        found: dict[str, JSON] = {
-            "sources": list(self.structure.sources),
-            "order": self.scheme._fingerprint(),
-        }
+        found: dict[str, JSON] = {"sources": list(self.structure.sources)}
+        stream: Any = None
+        if self.scheme is not None:
+            found["order"] = self.scheme._fingerprint()
+        else:
+            stream = self._given_stream()
+            found |= {"data": fingerprint(stream), "epochs": self.arguments.num_epochs}
+            if self._as_batches:
+                found["items"] = "batches of the stream"
         transform = self.arguments.transform
         if transform is not None:
             found["transform"] = function_name(transform)
             if self.draws:
-                found["seed"] = self.arguments.seed
+                given = stream is None or self.arguments.seed_given
+                found["seed"] = self.arguments.seed if given else stream._effective_seed()
         return {"loader": found}
 
     @property

@@ -9,7 +9,8 @@ import operator
 from typing import Any
 
 from fuel.exceptions import RequestError
-from fuel.loader._iterator import LoaderIterator, read_state
+from fuel.loader._iterator import LoaderIterator
+from fuel.loader._places import read_state
 from fuel.loader._plan import Plan
 from fuel.typing import JSON
 

@@ -40,6 +40,9 @@ class Run:
         The pass of the top.
     delivered : int
         Items delivered so far.
+    counted : bool
+        Whether they were all of the present size: a run that goes on with other batches, or among
+        other ranks, does not know how many of these came before.
 
     Notes
     -----
@@ -76,6 +79,7 @@ class Run:
                 self.began = error
         self.origin = start.origin
         self.delivered = 0
+        self.counted = True
         self.ended = False
         self.following = self._following()
 
@@ -167,11 +171,20 @@ class Run:
         except StateError as error:
             if isinstance(self.began, StateError):
                 raise self.began from error
-            ranks, sizes = _ranks(self.stream), _sizes(self.stream)
-            return {"replay": self.delivered, "ranks": ranks, "sizes": sizes, **self.began}
+            if not self.counted:
+                raise StateError(
+                    f"{error}; and since the batches or ranks are others than those that the run "
+                    "began with, counting does not find the place: save it behind a later item, "
+                    "or before something fails"
+                ) from error
+            return {"replay": self.delivered, **self._unit(), **self.began}
         if memory:
             position["memory"] = memory
         return position
+
+    def _unit(self) -> dict[str, JSON]:
+        """Describe what an item is, where items are counted."""
+        return {"ranks": _ranks(self.stream), "sizes": _sizes(self.stream)}
 
     def describe(self) -> dict[str, JSON]:
         """Describe the epoch and the place in it.
@@ -192,6 +205,8 @@ class Run:
             "origin": described(self.origin),
             "position": self.position(),
         }
+        if self.counted:
+            description["unit"] = self._unit()
         if self.ended:
             description["ended"] = [one.finished for one in _sources(self.cursor)]
         following = self._following()
@@ -270,6 +285,7 @@ class Run:
             # Reading up to a place runs users' code, which may have changed what it remembers.
             _memory.restore(self.stream, memory)
         self.delivered = description["delivered"]
+        self.counted = not self.delivered or description.get("unit") == self._unit()
         if "ended" in description:
             self.ended = True
             for one, finished in zip(_sources(self.cursor), description["ended"], strict=False):
