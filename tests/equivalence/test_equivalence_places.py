@@ -61,8 +61,8 @@ def test_a_place_that_only_counting_finds_is_refused_with_another_batch_size(mak
 
 
 def numbers(size: int, filtered: bool = False) -> Any:
-    dataset = IndexableDataset({"x": numpy.arange(30)})
-    stream = DataStream(dataset, iteration_scheme=PermutedExampleScheme(30, seed=1))
+    dataset = IndexableDataset({"x": numpy.arange(60)})
+    stream = DataStream(dataset, iteration_scheme=PermutedExampleScheme(60, seed=1))
     return Batch(Filter(stream, odd) if filtered else stream, ConstantScheme(size))
 
 
