@@ -22,6 +22,7 @@ from fuel.observations._view import rebuild
 from fuel.plan import Context
 from fuel.transformers._base import Transformer
 from fuel.transformers._functions import function_name, takes_rng
+from fuel.workers._blame import note
 
 __all__ = ["Combine", "Observe", "PerObservation"]
 
@@ -81,8 +82,7 @@ class PerObservation:
                 return called(self.function, observation, self._place(context, index).rng(step))
             return called(self.function, observation)
         except Exception as error:
-            if hasattr(error, "add_note"):  # from Python 3.11 on
-                error.add_note(self._whose(context, index))
+            note(error, self._whose(context, index))
             raise
 
     def _place(self, context: Context, index: int) -> Context:

@@ -19,6 +19,7 @@ from fuel.workers import _choosing, _idle, close_workers
 
 @pytest.fixture(autouse=True)
 def no_workers_left() -> Any:
+    close_workers()
     yield
     close_workers()
 
