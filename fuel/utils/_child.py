@@ -16,6 +16,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from fuel.utils._alive import handle_of, is_alive
 from fuel.utils._channel import ENDED, FAILED, MISSING, READY, Channel, ChannelClosed
 from fuel.utils._failure import pack_failure
 
@@ -28,7 +29,7 @@ __all__ = ["main"]
 _ORPHANED = 82
 
 #: Seconds between two looks at the parent's id. The pipe tells at once in all cases but one: a
-#: process that the parent forked holds the pipe's other end open.
+#: process that the parent forked holds the pipe's other end open. (On Linux its handle tells.)
 _PARENT_CHECK_S = 1.0
 
 
@@ -121,6 +122,8 @@ def _apply_states(states: dict[str, Any]) -> None:
 
 def _watch_parent(preparation: dict[str, Any]) -> None:
     watch = _watch_windows if os.name == "nt" else _watch_posix
+    if sys.platform == "linux":
+        _end_with_parent(preparation["life"])
     threading.Thread(
         target=watch, args=(preparation,), name="fuel-parent-watch", daemon=True
     ).start()
@@ -131,25 +134,29 @@ def _watch_posix(preparation: dict[str, Any]) -> None:
 
     life = preparation["life"]
     parent = os.getppid()
-    # Started through a launcher, the parent's id is not that of the process that sent the work;
-    # only the pipe tells then.
+    # Started through a launcher, or by the fork server, the parent's id is not that of the process
+    # that sent the work.
     compare = parent == preparation["parent"]
-    while not wait([life], _PARENT_CHECK_S):
+    handle = None if compare else handle_of(preparation["parent"])
+    ends = [life] if handle is None else [life, handle]
+    while not wait(ends, _PARENT_CHECK_S):
         if compare and os.getppid() != parent:
             break
-        if not compare and not _exists(preparation["parent"]):
-            break  # a child of the fork server outlives the program's own pipe
+        if not compare and handle is None and not is_alive(preparation["parent"]):
+            break
     os._exit(_ORPHANED)
 
 
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _end_with_parent(life: int) -> None:
+    """Have the system end this process when the pipe closes, even if the interpreter is locked."""
+    import fcntl
+    import signal
+
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        signal.signal(signal.SIGIO, signal.SIG_DFL)  # which ends a process
+        fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+        flags = fcntl.fcntl(life, fcntl.F_GETFL)
+        fcntl.fcntl(life, fcntl.F_SETFL, flags | os.O_ASYNC)  # type: ignore[attr-defined,unused-ignore]
 
 
 def _watch_windows(preparation: dict[str, Any]) -> None:

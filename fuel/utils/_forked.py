@@ -19,7 +19,10 @@ import signal
 import socket
 import struct
 import sys
+import time
 from typing import Any
+
+from fuel.utils._alive import handle_of, is_alive
 
 __all__ = ["become_child", "serve"]
 
@@ -34,19 +37,23 @@ _PRELOADED = (
     "fuel.utils._child",
     "fuel.workers._child",
 )
+#: Seconds between two looks at whether the program lives, where the system does not tell.
+_LOOK_S = 1.0
 #: Exit status of a child that could not even begin.
 _STILLBORN = 83
 _LENGTH = struct.Struct("!I")
 _STATUS = struct.Struct("!i")
 
 
-def serve(control: int) -> None:
-    """Fork a child for each request, until the program closes its end.
+def serve(control: int, parent: int) -> None:
+    """Fork a child for each request, until the program closes its end, or is gone.
 
     Parameters
     ----------
     control : int
         The descriptor of a Unix socket, whose other end the program has.
+    parent : int
+        The process id of the program: a process that it forked may hold that end open.
 
     """
     import gc
@@ -57,16 +64,23 @@ def serve(control: int) -> None:
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # so that the children do not copy every page by looking at it
-    channel = socket.socket(fileno=control)
+    with socket.socket(fileno=control) as channel:
+        _serve(channel, parent)
+
+
+def _serve(channel: socket.socket, parent: int) -> None:
     wake_read, wake_write = os.pipe()
     for end in (wake_read, wake_write):
         os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     children: dict[int, int] = {}
+    handle = handle_of(parent)
+    listening: list[Any] = [channel, wake_read, *([] if handle is None else [handle])]
     while True:
-        listening: list[Any] = [channel, wake_read]
-        ready, _, _ = select.select(listening, [], [])
+        ready, _, _ = select.select(listening, [], [], _LOOK_S if handle is None else None)
+        if handle in ready or (not ready and not is_alive(parent)):
+            return
         if wake_read in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
@@ -78,21 +92,31 @@ def serve(control: int) -> None:
             return
         environment, descriptors = request
         status = descriptors[-1]
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:  # there are too many processes: the program hears that there is no child
+            pid = -1
         if pid == 0:
             try:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 channel.close()
-                for end in (wake_read, wake_write, status, *children.values()):
+                ends = [wake_read, wake_write, status, *children.values()]
+                for end in ends if handle is None else [*ends, handle]:
                     os.close(end)
                 _become(environment, descriptors[:-1])
             finally:
                 os._exit(_STILLBORN)
         for end in descriptors[:-1]:
             os.close(end)
-        children[pid] = status
-        channel.sendall(_LENGTH.pack(pid))
+        if pid < 0:
+            os.close(status)
+        else:
+            children[pid] = status
+        try:
+            channel.sendall(_LENGTH.pack(max(pid, 0)))
+        except OSError:
+            return  # the program is gone
         _reap(children)
 
 
@@ -139,6 +163,7 @@ def _become(environment: dict[str, str], descriptors: list[int]) -> None:
     os.close(errors)
     os.environ.clear()
     os.environ.update(environment)
+    time.tzset()  # as all other variables, that of the time zone may have changed
     for stream, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, stream, None) is None:  # the server was started without one
             setattr(sys, stream, open(number, "w", closefd=False))  # noqa: SIM115
@@ -163,7 +188,7 @@ def become_child(pipe: int, life: int) -> None:
         channel: Any = connection.Connection(pipe)
         try:
             preparation = channel.recv()
-        except EOFError:
+        except (EOFError, OSError):
             os._exit(0)
         preparation.update(parent_handle=None, life=life)
         sys.path[:] = preparation["path"]

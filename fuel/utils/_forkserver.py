@@ -18,10 +18,14 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 from collections import deque
+from typing import Protocol
 
 from fuel.exceptions import WorkerError
+from fuel.utils._alive import is_alive
+from fuel.utils._lent import not_wanted
 
 __all__ = ["available", "close_server", "fork_child", "forkserver_child"]
 
@@ -35,16 +39,26 @@ control = int(sys.argv[1])
 os.set_inheritable(control, False)
 sys.path[:] = json.loads(sys.argv[2])
 from fuel.utils._forked import serve
-serve(control)
+serve(control, int(sys.argv[3]))
 """
 
 _LENGTH = struct.Struct("!I")
 _STATUS = struct.Struct("!i")
+#: What is said of a child that never was.
+_STILLBORN = 83
 #: Seconds that the server may take to answer; at first it imports NumPy and the package.
 _PATIENCE_S = 60.0
 
 _lock = threading.RLock()
 _server: _Server | None = None
+_served: weakref.WeakSet[Served] = weakref.WeakSet()
+
+
+class Closable(Protocol):
+    """What can be closed, twice."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 def available() -> bool:
@@ -59,13 +73,17 @@ class _Server:
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [*command, "-c", _BOOTSTRAP, str(theirs.fileno()), json.dumps(_path())],
+                [
+                    *(*command, "-c", _BOOTSTRAP),
+                    *(str(theirs.fileno()), json.dumps(_path()), str(os.getpid())),
+                ],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env=environment,
             )
         self.control = ours
         self.owner = os.getpid()
+        self.silent = False  # it has not answered in time, and what it says next is late
         self._unanswered: deque[Served] = deque()
         ours.settimeout(_PATIENCE_S)
         self._finalizer = weakref.finalize(self, _end, self.process, ours, self.owner)
@@ -83,8 +101,9 @@ class _Server:
         """Wait for the id of a child, and of those that were asked for before it."""
         with _lock:
             while child.known is None:
-                first = self._unanswered.popleft()
-                first.known = self._read()
+                first = self._unanswered[0]
+                first.known = 0 if self.silent else self._read()
+                self._unanswered.popleft()
 
     def _read(self) -> int:
         """Return the next id; 0 if the server is gone."""
@@ -96,6 +115,7 @@ class _Server:
                     return 0
                 answer += part
         except OSError:
+            self.silent = True
             return 0
         return int(_LENGTH.unpack(answer)[0])
 
@@ -159,6 +179,9 @@ def forkserver_child(
         for attempt in range(2):
             if _server is not None and _server.owner != os.getpid():
                 _server.close()  # the server of the process that this one was forked from
+                _server = None
+            if _server is not None and _server.silent:
+                _server.close()
                 _server = None
             try:
                 if _server is None:
@@ -265,6 +288,11 @@ class Served(_Signalled):
         # Two threads that ask at once would both read what is told once.
         self._lock = threading.RLock()
         self._finalizer = weakref.finalize(self, os.close, status)
+        _served.add(self)
+
+    def close_status(self) -> None:
+        """Hear no more of it."""
+        self._finalizer()
 
     @property
     def pid(self) -> int:  # type: ignore[override]
@@ -285,7 +313,10 @@ class Served(_Signalled):
             if len(told) == _STATUS.size:
                 self.returncode = _STATUS.unpack(told)[0]
                 self._finalizer()
-            elif not self.pid or not _exists(self.pid):
+            elif not self.pid:
+                self.returncode = _STILLBORN
+                self._finalizer()
+            elif not is_alive(self.pid):
                 # The server was killed; nobody knows how the child ended.
                 self.returncode = -signal.SIGKILL
                 self._finalizer()
@@ -300,16 +331,6 @@ def _readable(descriptor: int, seconds: float) -> bool:
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     return bool(poller.poll(seconds * 1000))
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 class Forked(_Signalled):
@@ -341,7 +362,7 @@ class Forked(_Signalled):
         time.sleep(min(seconds, 0.005))  # a child's end cannot be waited for with a limit
 
 
-def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[int]) -> Forked:
+def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[Closable]) -> Forked:
     """Fork this process.
 
     Parameters
@@ -350,8 +371,8 @@ def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[int
         The environment of the child.
     pipe, life : int
         Descriptors for the child; see `fuel.utils._forked.become_child`.
-    ours : list of int
-        Descriptors that the child must not keep.
+    ours : list
+        What the child must close: the ends that this process has of pipes to others.
 
     Returns
     -------
@@ -372,7 +393,9 @@ def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[int
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    pid = os.fork()
+    with _lock, not_wanted(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # what threads there are do no harm
+        pid = os.fork()
     if pid == 0:
         try:
             from fuel.utils._forked import become_child
@@ -380,8 +403,12 @@ def fork_child(environment: dict[str, str], pipe: int, life: int, ours: list[int
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            for descriptor in ours:
-                os.close(descriptor)
+            for end in ours:
+                end.close()  # by the objects, which would close the same numbers again one day
+            for child in list(_served):
+                child.close_status()
+            if _server is not None:
+                _server.control.close()
             os.environ.update(environment)
             become_child(pipe, life)
         finally:

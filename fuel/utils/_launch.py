@@ -12,6 +12,7 @@ import pickle
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ else:
     os.set_inheritable(int(sys.argv[3]), False)
 try:
     preparation = pipe.recv()
-except EOFError:
+except (EOFError, OSError):
     raise SystemExit(0)
 preparation.update(parent_handle=parent, life=int(sys.argv[3]))
 sys.path[:] = preparation["path"]
@@ -85,6 +86,10 @@ _ONE_THREAD = (
     "OPENCV_FOR_THREADS_NUM",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+
+#: Our ends of the pipes to children, which a child that is forked from this process must not hold.
+_ends: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _environment(single_threaded: bool) -> dict[str, str]:
@@ -138,26 +143,28 @@ def _fork(name: str, method: str, environment: dict[str, str]) -> tuple[Any, Cha
 
     ours, theirs = Pipe(duplex=True)
     life_read, life_write = os.pipe()
+    life, channel = _Descriptor(life_write), Channel(ours)
     try:
         process: Any
         if method == "fork":
             process = _forkserver.fork_child(
-                environment, theirs.fileno(), life_read, [ours.fileno(), life_write]
+                environment, theirs.fileno(), life_read, [channel, life, *_ends]
             )
         else:
             process = _forkserver.forkserver_child(
                 _interpreter(name), environment, theirs.fileno(), life_read
             )
     except BaseException as error:
-        ours.close()
-        os.close(life_write)
+        channel.close()
+        life.close()
         if isinstance(error, OSError):
             raise WorkerError(f"no process can be started ({name}): {error}") from error
         raise
     finally:
         theirs.close()
         os.close(life_read)
-    return process, Channel(ours), _Descriptor(life_write), theirs
+    _ends.update((channel, life))
+    return process, channel, life, theirs
 
 
 def _interpreter(name: str) -> list[str]:
@@ -208,7 +215,9 @@ def _spawn(name: str, environment: dict[str, str]) -> tuple[Any, Channel, Any, A
         os.close(life_read)
     if os.name != "nt":
         theirs.close()
-    return process, Channel(ours), _Descriptor(life_write), theirs
+    channel, life = Channel(ours), _Descriptor(life_write)
+    _ends.update((channel, life))
+    return process, channel, life, theirs
 
 
 def _interpreter_flags() -> list[str]:

@@ -73,7 +73,7 @@ class ExecutorCursor(Cursor):
         self.exhausted = False
         self.ended = self.closed = False
         self.error: Exception | None = None
-        self.broken = False
+        self.broken = self.interrupted = False
         self.per_item = 0.0
         self.item_bytes = 0
         self.rank, self.world_size, self.turn = 0, 1, 0
@@ -102,6 +102,15 @@ class ExecutorCursor(Cursor):
                 "epoch (by `close`, or at the end of a `with`); start another one, or load its "
                 "state into one"
             )
+        if self.interrupted and not self.broken:
+            self.seek(self.tell())  # Ctrl-C came between any two steps
+        try:
+            return self._next_item()
+        except BaseException as error:
+            self.interrupted = not isinstance(error, Exception)
+            raise
+
+    def _next_item(self) -> Any:
         while True:
             if self.ended:
                 raise StopIteration
@@ -404,8 +413,7 @@ class ExecutorCursor(Cursor):
         if isinstance(mark, dict) and "beyond" in mark:
             mark, beyond = mark["at"], mark["beyond"]
         self.schedule.seek(mark)
-        self.exhausted = self.ended = False
-        self.broken = False
+        self.exhausted = self.ended = self.broken = self.interrupted = False
         self.turn = 0
         self.context = self.child.context
         self._leave_out(beyond)

@@ -1,7 +1,7 @@
 """HDF5 datasets that a program opened itself, opened again by its workers.
 
-A dataset of a file that is open for reading travels as the name of the file and its own, as a map of
-memory does. What is open for writing does not: a worker would read a file that changes.
+A dataset of a file that is open for reading travels as the name of the file and its own, as a map
+of memory does. What is open for writing does not: a worker would read a file that changes.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 import weakref
-from collections import deque
 from typing import Any
 
 from fuel.plan._evaluation import Evaluator, Shipment, Unit
@@ -23,13 +22,34 @@ from fuel.workers._blame import evaluated
 __all__ = ["ThreadPool"]
 
 
+class _Job:
+    """A unit that whoever takes its claim may evaluate, or take back."""
+
+    __slots__ = ("claims", "generation", "unit")
+
+    def __init__(self, generation: int, unit: Unit) -> None:
+        self.generation, self.unit = generation, unit
+        self.claims = [True]
+
+    def claim(self) -> bool:
+        """Take it; False if somebody has."""
+        try:
+            return self.claims.pop()
+        except IndexError:
+            return False
+
+
 class _Shared:
-    """What the threads of a pool see; it does not refer to the pool, which can thus be freed."""
+    """What the threads of a pool see; it does not refer to the pool, which can thus be freed.
+
+    There are queues only, no locks: Ctrl-C may be raised in the consumer right after it has taken
+    a lock, which nobody would then release, and garbage collection may close a pool in the middle
+    of anything.
+    """
 
     def __init__(self, shipment: Shipment) -> None:
         self.shipment = shipment
-        self.condition = threading.Condition()
-        self.waiting: deque[tuple[int, Unit]] = deque()
+        self.waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self.done: queue.SimpleQueue[tuple[int, Done] | BaseException] = queue.SimpleQueue()
         self.closed = False
         self.at_work: dict[int, tuple[int, float]] = {}
@@ -55,38 +75,54 @@ class ThreadPool:
 
     def __init__(self, shipment: Shipment, workers: int) -> None:
         self.workers = workers
-        self._shared = _Shared(shipment)
         self._generation = 0
+        self._jobs: dict[int, _Job] = {}
+        self._begin(shipment)
+
+    def _begin(self, shipment: Shipment) -> None:
+        self._shared = _Shared(shipment)
         self._threads: list[threading.Thread] = []
         self._owner = os.getpid()
-        self._finalizer = weakref.finalize(self, _close, self._shared)
+        self._finalizer = weakref.finalize(self, _close, self._shared, self.workers)
 
     def submit(self, unit: Unit) -> None:
         """Take a unit."""
+        self._look_who_asks()
+        job = self._jobs[unit.number] = _Job(self._generation, unit)
+        self._put(job)
+
+    def _put(self, job: _Job) -> None:
         shared = self._shared
-        with shared.condition:
-            shared.waiting.append((self._generation, unit))
-            shared.condition.notify()
+        shared.waiting.put(job)
         if len(self._threads) < self.workers:
             number = len(self._threads)
             thread = threading.Thread(
                 target=_work, args=(shared, number), name=f"fuel-worker-{number}", daemon=True
             )
+            thread.start()  # first: one that was interrupted here must not be counted on
             self._threads.append(thread)
-            thread.start()
+
+    def _look_who_asks(self) -> None:
+        """In a process that was forked, where there are no threads, begin anew."""
+        if self._owner == os.getpid():
+            return
+        self._finalizer.detach()
+        self._begin(self._shared.shipment)
+        for job in list(self._jobs.values()):
+            again = self._jobs[job.unit.number] = _Job(self._generation, job.unit)
+            self._put(again)
 
     def withdraw(self, number: int) -> bool:
         """Take back a unit that no thread has begun."""
-        shared = self._shared
-        with shared.condition:
-            for entry in shared.waiting:
-                if entry[1].number == number:
-                    shared.waiting.remove(entry)
-                    return True
-        return False
+        job = self._jobs.get(number)
+        if job is None or not job.claim():
+            return False
+        self._jobs.pop(number, None)
+        return True
 
     def collect(self, timeout: float | None) -> list[Done]:
         """Return the units that are done."""
+        self._look_who_asks()
         found: list[Done] = []
         try:
             while True:
@@ -98,15 +134,17 @@ class ThreadPool:
                 if isinstance(entry, BaseException):
                     raise entry
                 if entry[0] == self._generation:
+                    self._jobs.pop(entry[1].number, None)
                     found.append(entry[1])
         except queue.Empty:
             return found
 
     def cancel(self) -> None:
         """Forget all units; one that a thread has begun ends unread."""
-        with self._shared.condition:
-            self._shared.waiting.clear()
         self._generation += 1
+        for job in list(self._jobs.values()):
+            job.claim()
+        self._jobs.clear()
 
     def stacks(self) -> str:
         """Return the Python stack of every thread, and what it holds."""
@@ -123,7 +161,7 @@ class ThreadPool:
 
     def close(self) -> None:
         """Let the threads end. They are not waited for: one may be held up for ever."""
-        self._generation += 1
+        self.cancel()
         self._finalizer()
 
 
@@ -131,30 +169,21 @@ def _since(began: float) -> float:
     return time.perf_counter() - began
 
 
-def _close(shared: _Shared) -> None:
-    # Without waiting: it may be called by garbage collection while this very thread holds it.
+def _close(shared: _Shared, workers: int) -> None:
     shared.closed = True
-    if shared.condition.acquire(blocking=False):
-        try:
-            shared.waiting.clear()
-            shared.condition.notify_all()
-        finally:
-            shared.condition.release()
-
-
-#: Seconds after which an idle thread looks whether its pool is still there.
-_LOOK_S = 0.5
+    for _ in range(workers):
+        shared.waiting.put(None)
 
 
 def _work(shared: _Shared, number: int) -> None:
     evaluator: Any = None
     while True:
-        with shared.condition:
-            while not shared.waiting and not shared.closed:
-                shared.condition.wait(_LOOK_S)
-            if shared.closed:
-                return
-            generation, unit = shared.waiting.popleft()
+        job = shared.waiting.get()
+        if job is None or shared.closed:
+            return
+        if not job.claim():
+            continue
+        generation, unit = job.generation, job.unit
         began = time.perf_counter()
         shared.at_work[number] = unit.number, began
         try:
@@ -167,4 +196,4 @@ def _work(shared: _Shared, number: int) -> None:
         finally:
             shared.at_work.pop(number, None)
         shared.done.put((generation, Done(unit.number, outcomes, time.perf_counter() - began)))
-        del outcomes
+        del outcomes, job, unit
