@@ -159,6 +159,9 @@ def item_of(stream: Any, state: JSON, number: int) -> Any:
             pass
         finally:
             run.release()
+            for step in walk(twin):
+                if step.__dict__.get("data_state") is not None:
+                    step.close()  # what was opened for it
     finally:
         if remembered is not None:
             _memory.restore(stream, remembered)
@@ -177,6 +180,9 @@ def _copied(stream: Any) -> Any:
             twin.__dict__.pop(name, None)
         if twin.__dict__.get("iteration_scheme") is not None:
             twin.__dict__["iteration_scheme"] = copy.deepcopy(step.iteration_scheme)
+        if twin.__dict__.get("data_state") is not None:
+            # What is read in order is read from the beginning, and by nobody else.
+            twin.__dict__["_opened"] = False
         below = children(step)
         if "data_streams" in twin.__dict__:
             twin.__dict__["data_streams"] = type(step.data_streams)(
