@@ -297,10 +297,11 @@ def stop(process: subprocess.Popen[bytes], channel: Channel, ends: Any, owner: i
             process.terminate()
             if not _exits(process):
                 process.kill()
-                process.wait()
+                # One that waits for a disk or a network file system ends when that answers.
+                _exits(process)
     except BaseException:
         process.kill()  # interrupted while waiting: leave nothing behind all the same
-        process.wait()
+        _exits(process)
         raise
     finally:
         for end in ends:

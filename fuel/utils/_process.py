@@ -365,9 +365,12 @@ class ChildProcess:
         # The pipe closes a moment before the system knows the exit status.
         if not self.join(GRACE_S):
             self._process.kill()
-            self._process.wait()
+            self.join(GRACE_S)
         code = self._process.returncode
-        if code < 0:
+        if code is None:
+            how = "no longer answers, and does not end although it was killed"
+            hint = "it waits for a disk or a network file system; look at what it reads from"
+        elif code < 0:
             try:
                 number = signal.Signals(-code).name
             except ValueError:
