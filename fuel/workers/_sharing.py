@@ -34,8 +34,9 @@ __all__ = ["dumps_shared", "loads_shared", "receive_segments", "send_segments"]
 
 #: Smaller arrays are copied: a place in a segment costs 100 microseconds to make and to map.
 _SMALLEST_BYTES = 64 * 1024
-#: Shorter lists are copied.
+#: Shorter lists are copied, unless their items are large (files in memory, long texts).
 _SHORTEST_LIST = 4096
+_SMALLEST_LIST_BYTES = 2**20
 #: Larger arrays have a segment each, which goes with them; smaller ones of a pipeline share one.
 _OWN_SEGMENT_BYTES = 64 * 2**20
 #: At most so many segments of their own for a pipeline; each costs a file descriptor in each
@@ -92,7 +93,8 @@ def dumps_shared(value: Any, by_value: Iterable[str] = ()) -> tuple[bytes, list[
     Notes
     -----
     Placed are arrays of exactly the type ``numpy.ndarray`` from 64 KiB on, without Python objects,
-    and lists of 4096 or more ``str`` or ``bytes`` and nothing else. A view of an array that holds
+    and lists of ``str``, or of ``bytes``, and nothing else, of which there are 4096 or more or
+    which hold a million characters or more. A view of an array that holds
     at least half of it shares its place. A `numpy.memmap` (and a view of one) is opened again by
     the name of its file, in the same mode, where the file is still the one that is mapped;
     ``mode='c'`` is private to this process and travels as an array. Changes that are made to an
@@ -144,7 +146,7 @@ class _Layer:
         """Return the number of an object that is to be placed; None for all others."""
         kind = type(value)
         if kind is list:
-            if len(value) < _SHORTEST_LIST:
+            if not _is_long(value):
                 return None
         elif kind is not numpy.ndarray and kind is not numpy.memmap:
             return None
@@ -301,6 +303,18 @@ def _write(waiting: list[_Content], homes: dict[int, _Place]) -> None:
             home = homes[content.key]
             home.segment, home.offset = segment, offset
             content.write(home)
+
+
+def _is_long(value: list[Any]) -> bool:
+    if len(value) >= _SHORTEST_LIST:
+        return True
+    # The usual list is told by its first item.
+    return (
+        bool(value)
+        and type(value[0]) in (str, bytes)
+        and all(type(item) in (str, bytes) for item in value)
+        and sum(map(len, value)) >= _SMALLEST_LIST_BYTES
+    )
 
 
 def _list_entry(value: list[Any]) -> Any:

@@ -221,6 +221,17 @@ def test_long_lists_arrive_as_lists_that_cannot_be_changed(kind, some):
         arrived.append(items[0])
 
 
+@pytest.mark.parametrize("part", ["é", b"x"])
+def test_short_lists_of_what_is_long_are_placed(part):
+    files = [part * n for n in range(300_000, 300_005)]
+    payload, segments = dumps_shared({"files": files})
+    assert len(payload) < 2000
+    assert loads_shared(payload, segments)["files"] == files
+    mixed = [*files, part.encode() if isinstance(part, str) else part.decode()]
+    assert type(through(mixed)) is list
+    assert type(through(files[:3])) is list
+
+
 def test_subclasses_of_lists_and_texts_stay_what_they_are():
     class Words(list):
         pass
