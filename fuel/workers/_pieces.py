@@ -19,8 +19,8 @@ from fuel.workers._blame import note
 __all__ = ["COSTLY_S", "Pieces"]
 
 #: Batches that take less are evaluated whole: putting them together here costs the consumer a
-#: copy, of some milliseconds for a batch of images.
-COSTLY_S = 0.05
+#: copy, of some milliseconds for a batch of images, and kernels do their work example by example.
+COSTLY_S = 0.15
 #: How long a piece should take: long beside what it costs to send it.
 _PIECE_S = 0.01
 

@@ -87,7 +87,7 @@ def test_one_slow_example_does_not_hold_up_the_others(tmp_path: Path) -> None:
             deadline = time.monotonic() + 60
             while len(list(tmp_path.iterdir())) < 7 and time.monotonic() < deadline:
                 time.sleep(0.01)  # what is waited for are files of other processes
-        time.sleep(0.02)  # examples have to be costly for a batch to be divided
+        time.sleep(0.04)  # examples have to be costly for a batch to be divided
         if 24 <= number < 32 and number != 25:
             (tmp_path / str(number)).touch()
         return (data[0], len(list(tmp_path.iterdir())), os.getpid())
