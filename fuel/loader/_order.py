@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fuel.exceptions import RequestError
 from fuel.kernels.permutation import ALGORITHM, VERSION, Permutation
 from fuel.schemes._base import IterationScheme, RequestIterator
-from fuel.schemes._permuted import PermutedBatches, PermutedExamples
+from fuel.schemes._by_place import PermutedBatches, PermutedExamples
 from fuel.typing import JSON
 
 __all__ = ["ENDLESS", "BatchOrder", "ExampleOrder", "RunOrder", "first_epoch"]

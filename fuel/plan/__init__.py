@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from fuel.plan._chain import elementwise, fingerprint, prefix, step_names, walk
 from fuel.plan._context import Context, Draws
-from fuel.plan._cursor import Cursor, MapCursor
+from fuel.plan._cursor import Cursor, MapCursor, PassedOn
 from fuel.plan._explain import explain
 from fuel.plan._run import Run
 from fuel.plan._source import SourceCursor
@@ -38,6 +38,7 @@ __all__ = [
     "Cursor",
     "Draws",
     "MapCursor",
+    "PassedOn",
     "Run",
     "SourceCursor",
     "Start",

@@ -12,7 +12,7 @@ from fuel.utils._overrides import overridden
 if TYPE_CHECKING:
     from fuel.plan._start import Start
 
-__all__ = ["Cursor", "MapCursor"]
+__all__ = ["Cursor", "MapCursor", "PassedOn"]
 
 
 class Cursor:
@@ -255,6 +255,53 @@ class MapCursor(Cursor):
 
         self.fused = fuse(self) or False
         return self.fused
+
+
+class PassedOn(Cursor):
+    """The pass of a step that hands on what comes, as it comes.
+
+    Parameters
+    ----------
+    start : Start
+        The epoch being started.
+    step : stream
+        A step over one stream.
+
+    """
+
+    child: Cursor
+
+    def __init__(self, start: Start, step: Any) -> None:
+        self.child = start.child(step.data_stream)
+        super().__init__(start, step)
+
+    def produce(self, request: Any) -> Any:
+        """Return the next item of the stream below."""
+        data = next(self.child)
+        self.context = self.child.context
+        return data
+
+    def block(self, count: int) -> Any:
+        """Return several examples at once, where the stream below can."""
+        return self.child.block(count)
+
+    def passed(self, size: int, count: int) -> None:
+        """Move the place behind the examples that `block` returned."""
+        self.child.passed(size, count)
+
+    def back(self) -> None:
+        """Give up the examples that `block` returned."""
+        self.child.back()
+
+    def skip(self, count: int) -> int:
+        """Pass over items."""
+        passed: int = self.child.skip(count)
+        self.context = self.child.context
+        return passed
+
+    def share(self, rank: int, world_size: int) -> None:
+        """Learn which items will be asked for."""
+        self.child.share(rank, world_size)
 
 
 def next_lent(child: Any) -> Any:

@@ -39,7 +39,7 @@ class Unit(NamedTuple):
         How many items there are.
     asked : object
         The requests of the items: an int64 vector of single examples, a list of requests, or None
-        where the place in the order says it all (`Shipment.order`). Of a part that is given its
+        where the place in the order says it all (`Evaluator.order`). Of a part that is given its
         items: a list of (item, context).
     group : int
         How many examples make a batch, where the part has a step that makes them; 0 to evaluate
@@ -243,7 +243,7 @@ class _ItemsPass(Cursor):
 
 
 class _Start:
-    """Starts the passes of a part; see `fuel.plan._run.Start`, whose place it takes."""
+    """Starts the passes of a part; see `fuel.plan._start.Start`, whose place it takes."""
 
     epoch = 0
 

@@ -18,7 +18,7 @@ from fuel.plan._context import Context
 from fuel.plan._evaluation import Unit
 from fuel.plan._parts import Part
 from fuel.schemes._base import RequestIterator
-from fuel.schemes._permuted import PermutedBatches, PermutedExamples
+from fuel.schemes._by_place import PermutedBatches, PermutedExamples
 from fuel.schemes._requests import SequenceBatches, SequenceExamples
 from fuel.typing import JSON
 

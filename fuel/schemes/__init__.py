@@ -7,6 +7,7 @@ list of indices, or a number of examples (both *batch* schemes). It knows nothin
 ``_base``                 the abstract schemes; how the package talks to any scheme
 ``_sequential``           `SequentialScheme`, `SequentialExampleScheme`, `ConstantScheme`
 ``_shuffled``             `ShuffledScheme`, `ShuffledExampleScheme`: as the original
+``_by_place``             what schemes have in common whose orders are computed place by place
 ``_permuted``             `PermutedScheme`, `PermutedExampleScheme`: no memory, no delay
 ``_chunk_shuffled``       `ChunkShuffledScheme`, `ChunkShuffledExampleScheme`: for chunked files
 ``_chunk_order``          the order that these have

@@ -15,10 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, VERSION, Permutation
-from fuel.schemes._arguments import check_batch_size
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
+from fuel.schemes._by_place import BatchesByPlace, ExamplesByPlace
 from fuel.schemes._digest import describe_indices
-from fuel.schemes._weighted import TableBatches, TableExamples
 from fuel.typing import JSON
 
 __all__ = ["BalancedExampleScheme", "BalancedScheme"]
@@ -33,7 +31,7 @@ class _BalancedOrder:
     """The order of one epoch: a shuffle of all picks, and for each class one of its members."""
 
     def __init__(self, scheme: _Balanced, epoch: int) -> None:
-        self.count = scheme._num_examples()
+        self.count = scheme._places()
         self._scheme = scheme
         self._epoch = epoch
         self._make()
@@ -73,6 +71,7 @@ class _BalancedOrder:
 class _Balanced:
     """What the two balanced schemes have in common."""
 
+    _keeps_table = True
     mode: str
     seed: int
     per_class: int
@@ -88,7 +87,6 @@ class _Balanced:
             )
         self.mode = mode
         self.seed = operator.index(config.default_seed if seed is None else seed)
-        self._epochs_started = 0
         self.classes, of_class = numpy.unique(labels, return_inverse=True)
         self._members = numpy.argsort(of_class, kind="stable").astype(numpy.int64, copy=False)
         self._sizes = numpy.bincount(of_class, minlength=len(self.classes)).astype(numpy.int64)
@@ -99,13 +97,7 @@ class _Balanced:
     def _order(self, epoch: int) -> _BalancedOrder:
         return _BalancedOrder(self, epoch)
 
-    def _next_epoch(self) -> int:
-        """Count the epochs of a scheme that is used without a stream."""
-        epoch = self._epochs_started
-        self._epochs_started = epoch + 1
-        return epoch
-
-    def _num_examples(self) -> int:
+    def _places(self) -> int:
         return len(self.classes) * self.per_class
 
     def _fingerprint(self) -> dict[str, JSON]:
@@ -118,12 +110,12 @@ class _Balanced:
             "version": VERSION,
             "seed": self.seed,
             "mode": self.mode,
-            "examples": self._num_examples(),
+            "examples": self._places(),
             "classes": self._described,
         }
 
 
-class BalancedScheme(_Balanced, BatchScheme):
+class BalancedScheme(_Balanced, BatchesByPlace):
     """Batches of indices in a shuffled order in which every class comes equally often.
 
     Parameters
@@ -192,26 +184,8 @@ class BalancedScheme(_Balanced, BatchScheme):
         self._prepare(known, mode, seed)
         self.partial = partial
 
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
 
-        Returns
-        -------
-        RequestIterator
-            Lists of indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return TableBatches(self.indices, self._order(epoch), self.batch_size, bool(self.partial))
-
-    def _num_requests(self) -> int:
-        size, count = check_batch_size(self.batch_size), self._num_examples()
-        return count // size if not self.partial else -(-count // size)
-
-
-class BalancedExampleScheme(_Balanced, IndexScheme):
+class BalancedExampleScheme(_Balanced, ExamplesByPlace):
     """Single indices in a shuffled order in which every class comes equally often.
 
     Parameters
@@ -249,23 +223,6 @@ class BalancedExampleScheme(_Balanced, IndexScheme):
         known = _labels(labels)
         super().__init__(len(known))
         self._prepare(known, mode, seed)
-
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
-
-        Returns
-        -------
-        RequestIterator
-            Indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return TableExamples(self.indices, self._order(epoch))
-
-    def _num_requests(self) -> int:
-        return self._num_examples()
 
 
 def _labels(labels: ArrayLike) -> NDArray[Any]:

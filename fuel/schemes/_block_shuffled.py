@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fuel.kernels.permutation import ALGORITHM, VERSION
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
+from fuel.schemes._by_place import BatchesByPlace, ExamplesByPlace
 from fuel.schemes._chunk_order import ChunkLayout
 from fuel.schemes._chunk_shuffled import _ChunkShuffled, _positive
 from fuel.schemes._digest import describe_indices
-from fuel.schemes._permuted import PermutedBatches, PermutedExamples
 from fuel.typing import JSON
 
 __all__ = ["BlockShuffledExampleScheme", "BlockShuffledScheme"]
@@ -52,7 +51,7 @@ class _BlockShuffled(_ChunkShuffled):
         }
 
 
-class BlockShuffledScheme(_BlockShuffled, BatchScheme):
+class BlockShuffledScheme(_BlockShuffled, BatchesByPlace):
     """Batches of indices, shuffled within windows of blocks.
 
     The examples are cut into blocks of `block_size` neighbours. The blocks are put in a shuffled
@@ -123,27 +122,8 @@ class BlockShuffledScheme(_BlockShuffled, BatchScheme):
         self._prepare_blocks(block_size, window, seed)
         self.partial = partial
 
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
 
-        Returns
-        -------
-        RequestIterator
-            Lists of indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        order = self._order(epoch)
-        return PermutedBatches(self.indices, order, self.batch_size, bool(self.partial))
-
-    def _num_requests(self) -> int:
-        count, size = self.layout.count, self.batch_size
-        return count // size if not self.partial else -(-count // size)
-
-
-class BlockShuffledExampleScheme(_BlockShuffled, IndexScheme):
+class BlockShuffledExampleScheme(_BlockShuffled, ExamplesByPlace):
     """Single indices, shuffled within windows of blocks.
 
     Parameters
@@ -181,20 +161,3 @@ class BlockShuffledExampleScheme(_BlockShuffled, IndexScheme):
     ) -> None:
         super().__init__(examples)
         self._prepare_blocks(block_size, window, seed)
-
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
-
-        Returns
-        -------
-        RequestIterator
-            Indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return PermutedExamples(self.indices, self._order(epoch))
-
-    def _num_requests(self) -> int:
-        return self.layout.count

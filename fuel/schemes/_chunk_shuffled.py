@@ -12,11 +12,9 @@ from typing import Any
 
 from fuel.config_parser import config
 from fuel.kernels.permutation import ALGORITHM, VERSION
-from fuel.schemes._arguments import check_batch_size
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
+from fuel.schemes._by_place import BatchesByPlace, ExamplesByPlace
 from fuel.schemes._chunk_order import ChunkLayout, ChunkOrder
 from fuel.schemes._digest import describe_indices
-from fuel.schemes._permuted import PermutedBatches, PermutedExamples
 from fuel.typing import JSON
 
 __all__ = ["ChunkShuffledExampleScheme", "ChunkShuffledScheme"]
@@ -68,18 +66,11 @@ class _ChunkShuffled:
         self.layout = layout
         self.window = _positive("window", window)
         self.seed = operator.index(config.default_seed if seed is None else seed)
-        self._epochs_started = 0
 
     def _order(self, epoch: int) -> ChunkOrder:
         return ChunkOrder(self.seed, epoch, self.layout, self.window)
 
-    def _next_epoch(self) -> int:
-        """Count the epochs of a scheme that is used without a stream."""
-        epoch = self._epochs_started
-        self._epochs_started = epoch + 1
-        return epoch
-
-    def _num_examples(self) -> int:
+    def _places(self) -> int:
         return self.layout.count
 
     def _fingerprint(self) -> dict[str, JSON]:
@@ -97,7 +88,7 @@ class _ChunkShuffled:
         }
 
 
-class ChunkShuffledScheme(_ChunkShuffled, BatchScheme):
+class ChunkShuffledScheme(_ChunkShuffled, BatchesByPlace):
     """Batches of indices in a shuffled order that reads each chunk of a file once.
 
     The chunks of the file are put in a shuffled order, `window` of them are taken at a time, and
@@ -170,32 +161,8 @@ class ChunkShuffledScheme(_ChunkShuffled, BatchScheme):
         self._prepare(layout, window, seed)
         self.partial = partial
 
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
 
-        Returns
-        -------
-        RequestIterator
-            Lists of indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        order = self._order(epoch)
-        return PermutedBatches(self.indices, order, self.batch_size, bool(self.partial))
-
-    def _num_examples(self) -> int:
-        count = self.layout.count
-        return count if self.partial else count - count % check_batch_size(self.batch_size)
-
-    def _num_requests(self) -> int:
-        size = check_batch_size(self.batch_size)
-        count = self.layout.count
-        return count // size if not self.partial else -(-count // size)
-
-
-class ChunkShuffledExampleScheme(_ChunkShuffled, IndexScheme):
+class ChunkShuffledExampleScheme(_ChunkShuffled, ExamplesByPlace):
     """Single indices in a shuffled order that reads each chunk of a file once.
 
     Parameters
@@ -236,20 +203,3 @@ class ChunkShuffledExampleScheme(_ChunkShuffled, IndexScheme):
         layout = _layout_of(dataset, chunk_rows)
         super().__init__(layout.count)
         self._prepare(layout, window, seed)
-
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
-
-        Returns
-        -------
-        RequestIterator
-            Indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return PermutedExamples(self.indices, self._order(epoch))
-
-    def _num_requests(self) -> int:
-        return self.layout.count

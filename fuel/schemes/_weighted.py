@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from fuel.config_parser import config
 from fuel.kernels.draws import bits, uniforms
 from fuel.rng import philox_key
-from fuel.schemes._arguments import check_batch_size
-from fuel.schemes._base import BatchScheme, IndexScheme, RequestIterator
-from fuel.schemes._permuted import PermutedBatches, PermutedExamples
+from fuel.schemes._by_place import BatchesByPlace, ExamplesByPlace
 from fuel.typing import JSON
 
-__all__ = ["TableBatches", "TableExamples", "WeightedExampleScheme", "WeightedScheme"]
+__all__ = ["WeightedExampleScheme", "WeightedScheme"]
 
 
 class _WeightedOrder:
@@ -51,6 +49,7 @@ class _Weighted:
 
     num_examples: int
     seed: int
+    _keeps_table = True
     _table: NDArray[numpy.float64]
     _digest: str | None = None
 
@@ -63,18 +62,11 @@ class _Weighted:
             )
         self.num_examples = count
         self.seed = operator.index(config.default_seed if seed is None else seed)
-        self._epochs_started = 0
 
     def _order(self, epoch: int) -> _WeightedOrder:
         return _WeightedOrder(self.seed, epoch, self.num_examples, self._table)
 
-    def _next_epoch(self) -> int:
-        """Count the epochs of a scheme that is used without a stream."""
-        epoch = self._epochs_started
-        self._epochs_started = epoch + 1
-        return epoch
-
-    def _num_examples(self) -> int:
+    def _places(self) -> int:
         return self.num_examples
 
     def _fingerprint(self) -> dict[str, JSON]:
@@ -90,7 +82,7 @@ class _Weighted:
         }
 
 
-class WeightedScheme(_Weighted, BatchScheme):
+class WeightedScheme(_Weighted, BatchesByPlace):
     """Batches of indices drawn with replacement.
 
     Each place of the epoch draws index ``i`` with probability ``weights[i] / sum(weights)``,
@@ -161,26 +153,8 @@ class WeightedScheme(_Weighted, BatchScheme):
         self._prepare(num_examples, seed)
         self.partial = partial
 
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
 
-        Returns
-        -------
-        RequestIterator
-            Lists of indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return TableBatches(self.indices, self._order(epoch), self.batch_size, bool(self.partial))
-
-    def _num_requests(self) -> int:
-        size = check_batch_size(self.batch_size)
-        return self.num_examples // size if not self.partial else -(-self.num_examples // size)
-
-
-class WeightedExampleScheme(_Weighted, IndexScheme):
+class WeightedExampleScheme(_Weighted, ExamplesByPlace):
     """Single indices drawn with replacement.
 
     Parameters
@@ -219,31 +193,6 @@ class WeightedExampleScheme(_Weighted, IndexScheme):
         self._table = _sums(weights)
         super().__init__(len(self._table))
         self._prepare(num_examples, seed)
-
-    def get_request_iterator(self) -> RequestIterator:
-        """Start the next epoch.
-
-        Returns
-        -------
-        RequestIterator
-            Indices.
-
-        """
-        return self._start(self._next_epoch())
-
-    def _start(self, epoch: int) -> RequestIterator:
-        return TableExamples(self.indices, self._order(epoch))
-
-    def _num_requests(self) -> int:
-        return self.num_examples
-
-
-class TableBatches(PermutedBatches):
-    """Requests for batches of an order that keeps a table, which is not to be sent about."""
-
-
-class TableExamples(PermutedExamples):
-    """Requests for single examples of an order that keeps a table."""
 
 
 def _sums(weights: ArrayLike) -> NDArray[numpy.float64]:

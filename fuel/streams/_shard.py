@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fuel.plan import Cursor
+from fuel.plan import Cursor, PassedOn
 from fuel.plan._chain import walk
 from fuel.streams._over import (
     OverStreams,
@@ -19,7 +19,7 @@ from fuel.streams._over import (
     need_stream,
 )
 from fuel.streams._rank import rank_and_size
-from fuel.streams._shard_pass import ShardCursor, WholeCursor
+from fuel.streams._shard_pass import ShardCursor
 from fuel.typing import JSON
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class ShardedStream(OverStreams):
         whole_chain = walk(self) if start.draws is None else walk(start.draws.stream)
         self._refuse_skipping(whole_chain)
         if self.world_size == 1 and self.remainder == "drop":
-            return WholeCursor(start, self)
+            return PassedOn(start, self)
         return ShardCursor(start, self)
 
     def _num_items(self) -> int | None:

@@ -1,6 +1,6 @@
 """The pass of a `ShardedStream`: step by step, an own item among those of other ranks.
 
-In this room: `ShardCursor` and, for a rank that is alone, `WholeCursor`. Not here: how batches are
+In this room: `ShardCursor`. Not here: how batches are
 filled (`_filling`), and what the stream says of itself (`_shard`).
 """
 
@@ -22,48 +22,10 @@ from fuel.typing import JSON
 if TYPE_CHECKING:
     from fuel.plan import Start
 
-__all__ = ["ShardCursor", "WholeCursor"]
+__all__ = ["ShardCursor"]
 
 #: Steps that are passed over one by one rather than together.
 _FEW = 8
-
-
-class WholeCursor(Cursor):
-    """The pass of a rank that is alone: that of the stream below."""
-
-    child: Cursor
-
-    def __init__(self, start: Start, step: Any) -> None:
-        self.child = start.child(step.data_stream)
-        super().__init__(start, step)
-
-    def produce(self, request: Any) -> Any:
-        """Return the next item of the stream below."""
-        data = next(self.child)
-        self.context = self.child.context
-        return data
-
-    def block(self, count: int) -> Any:
-        """Return several examples at once, where the stream below can."""
-        return self.child.block(count)
-
-    def passed(self, size: int, count: int) -> None:
-        """Move the place behind the examples that `block` returned."""
-        self.child.passed(size, count)
-
-    def back(self) -> None:
-        """Give up the examples that `block` returned."""
-        self.child.back()
-
-    def skip(self, count: int) -> int:
-        """Pass over items."""
-        passed = self.child.skip(count)
-        self.context = self.child.context
-        return passed
-
-    def share(self, rank: int, world_size: int) -> None:
-        """Learn which items will be asked for."""
-        self.child.share(rank, world_size)
 
 
 class ShardCursor(Cursor):

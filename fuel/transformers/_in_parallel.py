@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from fuel.plan import Cursor
+from fuel.plan import Cursor, PassedOn
 from fuel.plan._chain import walk
 from fuel.plan._parts import find_parts
 from fuel.transformers._base import Transformer
@@ -222,14 +222,14 @@ class Parallel(Transformer):
         self._reports = []
         settings = self._settings()
         if settings.kind == "serial" and self.on_error.action == "raise":
-            return _PassedOn(start, self)
+            return PassedOn(start, self)
         purpose = f"{type(self).__name__} over {type(self.data_stream).__name__}"
         crew = Crew(settings, start.draws.stream if start.draws else self, purpose)
         self._crew = crew
         for part in self._parts():
             crew.parts.append(part)
             start.carry(part.top, _Carrier(part, crew, len(crew.parts) - 1, self))
-        return _PassedOn(start, self)
+        return PassedOn(start, self)
 
     def _parts(self) -> list[Any]:
         """Return the parts that the workers of this step evaluate."""
@@ -259,44 +259,6 @@ class _Carrier:
         executor = ExecutorCursor(self.part, cursor, self.crew, self.number)
         self.step._reports.append(executor.failures.report)
         return executor
-
-
-class _PassedOn(Cursor):
-    """The pass of a `Parallel`: that of the stream below."""
-
-    child: Cursor
-
-    def __init__(self, start: Start, step: Parallel) -> None:
-        self.child = start.child(step.data_stream)
-        super().__init__(start, step)
-
-    def produce(self, request: Any) -> Any:
-        """Return the next item of the stream below."""
-        data = next(self.child)
-        self.context = self.child.context
-        return data
-
-    def block(self, count: int) -> Any:
-        """Return several examples at once, where the stream below can."""
-        return self.child.block(count)
-
-    def passed(self, size: int, count: int) -> None:
-        """Move the place behind the examples that `block` returned."""
-        self.child.passed(size, count)
-
-    def back(self) -> None:
-        """Give up the examples that `block` returned."""
-        self.child.back()
-
-    def skip(self, count: int) -> int:
-        """Pass over items."""
-        passed = self.child.skip(count)
-        self.context = self.child.context
-        return passed
-
-    def share(self, rank: int, world_size: int) -> None:
-        """Learn which items will be asked for."""
-        self.child.share(rank, world_size)
 
 
 def _is_positive(value: Any) -> bool:

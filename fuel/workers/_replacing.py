@@ -12,7 +12,7 @@ from typing import Any
 
 from fuel.plan._evaluation import Unit
 from fuel.plan._schedule import Planned
-from fuel.schemes._permuted import PermutedExamples
+from fuel.schemes._by_place import PermutedExamples
 from fuel.schemes._requests import SequenceExamples
 from fuel.workers._base import Failed
 from fuel.workers._blame import note

@@ -198,13 +198,12 @@ for _ in it: pass
 
 
 @pytest.mark.parametrize("to_all", [True, False])
-@pytest.mark.parametrize("method", METHODS[1:])
-@pytest.mark.parametrize("kind", ["process", "thread"])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("thread", "spawn"), *(("process", method) for method in METHODS[1:])]
+)
 def test_ctrl_c_ends_a_program_that_waits_with_one_traceback(
     kind: str, method: str, to_all: bool, tmp_path: Path
 ) -> None:
-    if kind == "thread" and method != "spawn":
-        pytest.skip("threads are started in one way")
     code = LIVING + f"for _ in parallel(slow, start_method={method!r}, kind={kind!r}): pass"
     with Program.of(code, tmp_path) as program:
         assert program.line() == "working"
@@ -303,8 +302,16 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("method", [None, "spawn", "fork"])
-@pytest.mark.parametrize("how", list(ENDS))
+@pytest.mark.parametrize(
+    ("how", "method"),
+    [
+        (how, method)
+        for how in ENDS
+        for method in (None, "spawn", "fork")
+        # A program with threads is not forked.
+        if (how, method) != ("in a thread", "fork")
+    ],
+)
 def test_a_program_that_ends_leaves_nothing_and_says_nothing(
     how: str, method: str | None, tmp_path: Path
 ) -> None:
@@ -323,8 +330,6 @@ def parallel(*given, **settings):
 
 {ENDS[how]}
 """
-    if how == "in a thread" and method == "fork":
-        pytest.skip("a program with threads is not forked")
     with Program.of(code, tmp_path) as program:
         program.result()
         assert program.nothing_is_left(0.5)
