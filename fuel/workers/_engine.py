@@ -77,8 +77,6 @@ class ExecutorCursor(Cursor):
         self.per_item = 0.0
         self.item_bytes = 0
         self.rank, self.world_size, self.turn = 0, 1, 0
-        self.beyond: set[int] = set()
-        self.first_number = 0
         self.pool: Any = None
         self._entries: dict[int, Entry] = {}
         self._by_place = False
