@@ -11,10 +11,13 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 
+from fuel import DataLoader
 from fuel.datasets import IndexableDataset
+from fuel.kernels.gather import gather
 from fuel.rng import GeneratorPool, example_rng
 from fuel.schemes import PermutedScheme, SequentialExampleScheme, SequentialScheme, ShuffledScheme
 from fuel.streams import DataStream
@@ -33,6 +36,14 @@ class Nothing(AgnosticTransformer):
 
     def transform_any(self, data: object) -> object:
         return data
+
+
+def changed(row: Any) -> Any:
+    return row
+
+
+def changed_with(row: Any, rng: Any) -> Any:
+    return row
 
 
 def epoch(stream: DataStream) -> Callable[[], int]:
@@ -66,6 +77,34 @@ def main() -> None:
         "DataStream, single examples": epoch(stream(SequentialExampleScheme(EXAMPLES))),
         "a generator, reset": lambda: sum(1 for n in range(1000) if pool.rng(0, n)),
         "a generator, built": lambda: sum(1 for n in range(1000) if example_rng(1, 0, n, "step")),
+    }
+    # The same rows, gathered by nothing but the kernel, in the same order.
+    vectors = [numpy.asarray(order) for order in orders]
+    labels = numpy.arange(EXAMPLES)
+    small = rows[:, :16].copy()
+
+    def loader(data: Any, batch_size: int = BATCH, **options: Any) -> Callable[[], int]:
+        made = DataLoader(data, batch_size, partial=False, seed=1, **options)
+        return lambda: sum(1 for _ in made)
+
+    in_order = [numpy.arange(k * BATCH, (k + 1) * BATCH) for k in range(EXAMPLES // BATCH)]
+
+    def bare(table: Any, order: list[Any]) -> Callable[[], int]:
+        return lambda: sum(1 for places in order if len(gather(table, places)))
+
+    work |= {
+        "gather of 784 bytes in order, bare": bare(rows, in_order),
+        "DataLoader, 784 bytes in order": loader(rows),
+        "gather of 16 bytes in order, bare": bare(small, in_order),
+        "DataLoader, 16 bytes in order": loader(small),
+        "DataLoader, 16 bytes and labels": loader((small, labels)),
+        "gather of 784 bytes shuffled, bare": bare(rows, vectors),
+        "DataLoader, 784 bytes shuffled": loader(rows, shuffle=True),
+        "DataLoader, single observations": loader(small, -1),
+        "a call of a function": lambda: sum(1 for row in small[:2000] if len(changed(row))),
+        "DataLoader, single, transform": loader(small, -1, transform=changed),
+        "DataLoader, single, transform with rng": loader(small, -1, transform=changed_with),
+        "DataLoader, 784 bytes, one worker": loader(rows, num_workers=1),
     }
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(ROUNDS):
