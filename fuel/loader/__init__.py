@@ -4,7 +4,7 @@
 transformers built from arguments, an order, and a count of what was delivered. In private modules:
 
 - ``_loader``, ``_shortcuts``: the user's surface;
-- ``_arguments``: checks;
+- ``_arguments``, ``_other_names``: checks, and what arguments are called elsewhere;
 - ``_plan``: arguments to chain, pure;
 - ``_iterator``: one run, and where it is;
 - ``_order``: the order of a run of several epochs;

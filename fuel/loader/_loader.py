@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fuel.exceptions import RequestError
 from fuel.loader._arguments import Arguments
 from fuel.loader._iterator import LoaderIterator
+from fuel.loader._other_names import refuse_unknown
 from fuel.loader._places import loader_state, of_stream, read_state, to_stream
 from fuel.loader._plan import Plan
 from fuel.loader._replaying import rebuilt
@@ -143,7 +144,10 @@ class DataLoader:
         shared_memory_bytes: int | None = None,
         replay: bool = False,
         as_dict: bool = False,
+        **unknown: NoReturn,
     ) -> None:
+        if unknown:
+            refuse_unknown(unknown, [*(DataLoader.__init__.__kwdefaults__ or ()), "batch_size"])
         executor = {
             "prefetch": prefetch,
             "on_error": on_error,

@@ -391,3 +391,27 @@ def test_an_iterator_that_was_closed_says_so_and_the_loader_goes_on(workers: Any
     loader.load_state_dict(state)
     assert [batch.tolist() for batch in loader][0] == [4, 5, 6, 7]
     loader.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"drop_last": True}, "partial=False"),
+        ({"collate_fn": list}, "`collate` here"),
+        ({"workers": 2}, "num_workers=n"),
+        ({"pin_memory": True, "sampler": []}, "pin_memory.*NumPy.*sampler.*DataStream"),
+        ({"shufle": True}, "did you mean `shuffle`"),
+        ({"zzz": 1}, "there are shuffle, partial"),
+    ],
+)
+def test_arguments_by_other_names_are_told_what_they_are_called_here(
+    given: Any, advice: str
+) -> None:
+    with pytest.raises(TypeError, match=f"no argument.*{advice}"):
+        DataLoader(X, 4, **given)
+
+
+def test_every_name_elsewhere_is_no_name_here() -> None:
+    from fuel.loader._other_names import _HERE
+
+    assert not set(_HERE) & set(DataLoader.__init__.__kwdefaults__)
